@@ -1,0 +1,13 @@
+# What every target of ours is compiled with: warnings, sanitizers, includes.
+# Torch's headers are system headers and are not warned about.
+add_library(temper_options INTERFACE)
+target_compile_options(temper_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wcast-qual
+  -Wunused -Woverloaded-virtual -Wdouble-promotion
+  $<$<BOOL:${TEMPER_WERROR}>:-Werror>)
+if(TEMPER_SANITIZE)
+  target_compile_options(temper_options INTERFACE
+    -fsanitize=${TEMPER_SANITIZE} -fno-omit-frame-pointer
+    -fno-sanitize-recover=all)
+  target_link_options(temper_options INTERFACE -fsanitize=${TEMPER_SANITIZE})
+endif()

@@ -1,0 +1,57 @@
+// Text the way temper writes it: joining, splitting, strict number parsing,
+// and quantities with units a person reads. Used by every room.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace temper {
+
+// cat("found ", 3, " files") -> "found 3 files".
+template <class... Parts>
+std::string cat(const Parts&... parts) {
+  std::ostringstream out;
+  (out << ... << parts);
+  return out.str();
+}
+
+std::string_view trim(std::string_view text);
+std::vector<std::string> split(std::string_view text, char separator);
+std::string join(
+    const std::vector<std::string>& parts,
+    std::string_view separator);
+bool starts_with(std::string_view text, std::string_view prefix);
+bool contains(std::string_view text, std::string_view part);
+std::string lower(std::string_view text);
+
+// "1 file", "3 files": a count with its noun, plural by adding s.
+std::string plural(std::int64_t count, std::string_view noun);
+
+// The whole text must be the number; nothing before or after it.
+std::optional<std::int64_t> parse_int(std::string_view text);
+std::optional<double> parse_double(std::string_view text);
+
+// 10240 -> "10,240"
+std::string count_text(std::int64_t count);
+// 25769803776 -> "24.0 GiB"; binary units, as memory comes in them.
+std::string bytes_text(std::uint64_t bytes);
+// 0.0031 -> "3.1 ms", 75 -> "1 min 15 s"
+std::string seconds_text(double seconds);
+// decimals(3.14159, 2) -> "3.14"
+std::string decimals(double value, int digits);
+
+// The version numbers at the front of "2.14.0+cpu": {2, 14, 0}. Missing parts
+// are 0; text without a leading number gives nothing.
+struct Version {
+  int major = 0;
+  int minor = 0;
+  int patch = 0;
+  auto operator<=>(const Version&) const = default;
+};
+std::optional<Version> parse_version(std::string_view text);
+
+} // namespace temper

@@ -1,0 +1,26 @@
+// The seam's answers in a build without LibTorch (TEMPER_TORCH=OFF), as for
+// the arm64 tests of what needs no torch.
+#include "temper/libtorch/facts.h"
+#include "temper/libtorch/trial.h"
+
+namespace temper::libtorch {
+
+Facts facts() {
+  return {};
+}
+
+void set_threads(int, int) {}
+
+Trial try_device(const std::string&) {
+  return {false, "temper was built without LibTorch"};
+}
+
+std::vector<std::string> cuda_names() {
+  return {};
+}
+
+double sgemm_gflops(int, double) {
+  return 0;
+}
+
+} // namespace temper::libtorch
