@@ -19,4 +19,12 @@ Environment current_environment() {
   return variables;
 }
 
-} // namespace temper
+std::optional<std::string> variable(
+    const Environment& environment,
+    const std::string& name) {
+  const auto found = environment.find(name);
+  if (found == environment.end()) return std::nullopt;
+  return found->second;
+}
+
+}  // namespace temper

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 
 namespace temper {
@@ -11,4 +12,9 @@ using Environment = std::map<std::string, std::string>;
 
 Environment current_environment();
 
-} // namespace temper
+// Nothing when it is not set; set to nothing is "".
+std::optional<std::string> variable(
+    const Environment& environment,
+    const std::string& name);
+
+}  // namespace temper

@@ -21,4 +21,4 @@ void check(bool holds, const char* invariant, std::source_location where) {
           ")"));
 }
 
-} // namespace temper
+}  // namespace temper

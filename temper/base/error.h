@@ -34,4 +34,4 @@ void check(
     const char* invariant,
     std::source_location where = std::source_location::current());
 
-} // namespace temper
+}  // namespace temper

@@ -13,16 +13,16 @@ namespace temper {
 
 struct ProcessLimits {
   std::chrono::milliseconds time{10'000};
-  std::size_t output_bytes = std::size_t{1} << 20; // of each stream
+  std::size_t output_bytes = std::size_t{1} << 20;  // of each stream
 };
 
 struct ProcessResult {
   enum class End {
-    exited, // `code` is its exit code
-    signalled, // `code` is the signal
+    exited,     // `code` is its exit code
+    signalled,  // `code` is the signal
     timed_out,
     too_much_output,
-    not_started, // `error` says why
+    not_started,  // `error` says why
   };
   End end = End::not_started;
   int code = 0;
@@ -38,4 +38,4 @@ ProcessResult run_process(
     const std::string& input = "",
     ProcessLimits limits = {});
 
-} // namespace temper
+}  // namespace temper

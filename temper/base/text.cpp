@@ -41,6 +41,21 @@ std::string join(
   return joined;
 }
 
+std::vector<std::string> wrap(std::string_view text, std::size_t width) {
+  std::vector<std::string> lines;
+  std::string line;
+  std::istringstream words{std::string(text)};
+  for (std::string word; words >> word;) {
+    if (!line.empty() && line.size() + 1 + word.size() > width) {
+      lines.push_back(line);
+      line.clear();
+    }
+    line += line.empty() ? word : cat(" ", word);
+  }
+  lines.push_back(line);
+  return lines;
+}
+
 bool starts_with(std::string_view text, std::string_view prefix) {
   return text.substr(0, prefix.size()) == prefix;
 }
@@ -138,4 +153,4 @@ std::optional<Version> parse_version(std::string_view text) {
   return Version{numbers[0], numbers[1], numbers[2]};
 }
 
-} // namespace temper
+}  // namespace temper

@@ -24,6 +24,9 @@ std::vector<std::string> split(std::string_view text, char separator);
 std::string join(
     const std::vector<std::string>& parts,
     std::string_view separator);
+// Lines of at most `width` columns, broken between words; a longer word keeps
+// its line to itself.
+std::vector<std::string> wrap(std::string_view text, std::size_t width);
 bool starts_with(std::string_view text, std::string_view prefix);
 bool contains(std::string_view text, std::string_view part);
 std::string lower(std::string_view text);
@@ -54,4 +57,4 @@ struct Version {
 };
 std::optional<Version> parse_version(std::string_view text);
 
-} // namespace temper
+}  // namespace temper

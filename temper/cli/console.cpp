@@ -1,0 +1,80 @@
+#include "temper/cli/console.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "temper/base/text.h"
+
+namespace temper::cli {
+namespace {
+
+int terminal_width(const Environment& environment) {
+  constexpr int kNarrowest = 40;
+  constexpr int kWidest = 120;  // longer lines are hard to read
+  constexpr int kInPipe = 100;
+  int columns = kInPipe;
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    columns = size.ws_col;
+  else if (const auto set = variable(environment, "COLUMNS"))
+    columns = static_cast<int>(std::clamp<std::int64_t>(
+        parse_int(*set).value_or(kInPipe), 0, kWidest));
+  return std::clamp(columns, kNarrowest, kWidest);
+}
+
+bool wants_colour(const Environment& environment) {
+  const auto no_colour = variable(environment, "NO_COLOR");
+  if (no_colour && !no_colour->empty()) return false;
+  if (variable(environment, "TERM").value_or("dumb") == "dumb") return false;
+  return ::isatty(STDOUT_FILENO) == 1;
+}
+
+}  // namespace
+
+Console::Console(const Environment& environment)
+    : colour_(wants_colour(environment)),
+      live_(
+          ::isatty(STDERR_FILENO) == 1 &&
+          variable(environment, "TERM").value_or("dumb") != "dumb"),
+      width_(terminal_width(environment)) {}
+
+void Console::print(const std::string& text) {
+  clear_progress();
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+void Console::progress(const std::string& what) {
+  if (!live_ || quiet_) return;
+  std::fprintf(stderr, "\r\033[K%s", what.c_str());
+  std::fflush(stderr);
+  progress_shown_ = true;
+}
+
+void Console::log(log::Level level, const std::string& line) {
+  if (level == log::Level::detail && !verbose_) return;
+  if (level == log::Level::note && quiet_) return;
+  clear_progress();
+  std::fprintf(
+      stderr,
+      "temper: %s%s\n",
+      level == log::Level::warning ? "warning: " : "",
+      line.c_str());
+}
+
+void Console::error(const std::string& what, const std::string& hint) {
+  clear_progress();
+  std::fprintf(stderr, "temper: %s\n", what.c_str());
+  if (!hint.empty()) std::fprintf(stderr, "  %s\n", hint.c_str());
+}
+
+void Console::clear_progress() {
+  if (!progress_shown_) return;
+  std::fputs("\r\033[K", stderr);
+  progress_shown_ = false;
+}
+
+}  // namespace temper::cli

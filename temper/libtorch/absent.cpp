@@ -15,12 +15,8 @@ Trial try_device(const std::string&) {
   return {false, "temper was built without LibTorch"};
 }
 
-std::vector<std::string> cuda_names() {
-  return {};
-}
-
 double sgemm_gflops(int, double) {
   return 0;
 }
 
-} // namespace temper::libtorch
+}  // namespace temper::libtorch

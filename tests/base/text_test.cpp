@@ -12,6 +12,14 @@ TEST(Text, SplitKeepsEmptyParts) {
   EXPECT_EQ(split("", ','), (std::vector<std::string>{""}));
 }
 
+TEST(Text, WrapBreaksBetweenWordsOnly) {
+  EXPECT_EQ(
+      wrap("one two three", 7), (std::vector<std::string>{"one two", "three"}));
+  EXPECT_EQ(
+      wrap("unbreakable a", 4), (std::vector<std::string>{"unbreakable", "a"}));
+  EXPECT_EQ(wrap("", 10), (std::vector<std::string>{""}));
+}
+
 TEST(Text, TrimRemovesBlanksOnBothSidesOnly) {
   EXPECT_EQ(trim("  a b\t\n"), "a b");
   EXPECT_EQ(trim(" \n"), "");
@@ -59,5 +67,5 @@ TEST(Text, VersionsCompareByNumber) {
   EXPECT_LT(*parse_version("2.9.1"), *parse_version("2.14"));
 }
 
-} // namespace
-} // namespace temper
+}  // namespace
+}  // namespace temper

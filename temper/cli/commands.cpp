@@ -1,0 +1,16 @@
+#include "temper/cli/command.h"
+
+namespace temper::cli {
+
+const std::vector<CommandEntry>& commands() {
+  static const std::vector<CommandEntry> table{
+      {"doctor",
+       "is this machine, this build and this Python fit to train, and what to "
+       "do if not",
+       make_doctor},
+      {"help", "the manual of a command: temper help doctor", make_help},
+  };
+  return table;
+}
+
+}  // namespace temper::cli

@@ -1,0 +1,51 @@
+// The terminal, or whatever stands in for it. The only place of the program
+// that prints: commands hand it their text, the log ends here too.
+#pragma once
+
+#include <string>
+
+#include "temper/base/environment.h"
+#include "temper/base/log.h"
+
+namespace temper::cli {
+
+class Console {
+ public:
+  // Looks at standard output and error, NO_COLOR, TERM and COLUMNS.
+  explicit Console(const Environment& environment);
+
+  bool colour() const {
+    return colour_;
+  }
+  int width() const {
+    return width_;
+  }
+
+  void set_quiet(bool quiet) {
+    quiet_ = quiet;
+  }
+  void set_verbose(bool verbose) {
+    verbose_ = verbose;
+  }
+
+  // The command's result, to standard output.
+  void print(const std::string& text);
+  // What it is busy with: a live line on a terminal, nothing in a pipe.
+  void progress(const std::string& what);
+  // A line of the log, to standard error.
+  void log(log::Level level, const std::string& line);
+  // The error that ended the command, its hint below it.
+  void error(const std::string& what, const std::string& hint);
+
+ private:
+  void clear_progress();
+
+  bool colour_ = false;
+  bool live_ = false;  // standard error is a terminal
+  bool quiet_ = false;
+  bool verbose_ = false;
+  bool progress_shown_ = false;
+  int width_ = 80;
+};
+
+}  // namespace temper::cli

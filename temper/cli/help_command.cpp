@@ -1,0 +1,38 @@
+#include <CLI/CLI.hpp>
+
+#include "temper/cli/command.h"
+#include "temper/cli/program.h"
+
+namespace temper::cli {
+namespace {
+
+class HelpCommand : public Command {
+ public:
+  Manual manual() const override {
+    return {
+        "Prints the manual of a command: what it does, its flags, examples "
+        "and exit codes. Without a name, the list of commands.",
+        {{"temper help doctor", "the manual of temper doctor"}},
+        {{0, "printed"}, {2, "no such command"}}};
+  }
+
+  void declare(CLI::App& app) override {
+    app.add_option("COMMAND", name_, "whose manual to print");
+  }
+
+  int run(const Invocation&, Console& console) override {
+    console.print(help_for(name_, console.width()));
+    return kDone;
+  }
+
+ private:
+  std::string name_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_help() {
+  return std::make_unique<HelpCommand>();
+}
+
+}  // namespace temper::cli

@@ -1,0 +1,50 @@
+#include "temper/machine/libraries.h"
+
+#include <array>
+#include <utility>
+
+#include "temper/base/text.h"
+
+namespace temper::machine {
+namespace {
+
+std::string file_name(const std::string& path) {
+  return path.substr(path.find_last_of('/') + 1);
+}
+
+}  // namespace
+
+std::vector<std::string> openmp_runtimes(
+    const std::vector<std::string>& libraries) {
+  std::vector<std::string> found;
+  for (const auto& path : libraries) {
+    const std::string name = file_name(path);
+    for (const char* runtime : {"libgomp", "libomp", "libiomp"})
+      // "libomp.so", "libomp-1234.dylib", not "libompl.so"
+      if (starts_with(name, runtime) &&
+          name.find_first_of(".-5", std::string(runtime).size()) ==
+              std::string(runtime).size())
+        found.push_back(path);
+  }
+  return found;
+}
+
+std::string blas_name(const std::vector<std::string>& libraries) {
+  // Best known first; plain libblas last, as every one of them can stand
+  // behind that name (Debian: .../openblas-pthread/libblas.so.3).
+  constexpr std::array<std::pair<const char*, const char*>, 7> kKnown{{
+      {"openblas", "OpenBLAS"},
+      {"mkl_", "MKL"},
+      {"/Accelerate", "Accelerate"},
+      {"/vecLib", "Accelerate"},
+      {"libblis", "BLIS"},
+      {"atlas", "ATLAS"},
+      {"libblas", "reference BLAS"},
+  }};
+  for (const auto& [part, name] : kKnown)
+    for (const auto& path : libraries)
+      if (contains(path, part)) return name;
+  return "";
+}
+
+}  // namespace temper::machine

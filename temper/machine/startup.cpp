@@ -1,0 +1,116 @@
+#include "temper/machine/startup.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "temper/base/error.h"
+#include "temper/base/log.h"
+#include "temper/base/text.h"
+#include "temper/libtorch/facts.h"
+#include "temper/machine/limits.h"
+
+namespace temper::machine {
+namespace {
+
+constexpr const char* kHigh = "PYTORCH_MPS_HIGH_WATERMARK_RATIO";
+constexpr const char* kLow = "PYTORCH_MPS_LOW_WATERMARK_RATIO";
+constexpr const char* kFallback = "PYTORCH_ENABLE_MPS_FALLBACK";
+constexpr const char* kDuplicateOpenmp = "KMP_DUPLICATE_LIB_OK";
+
+void set(
+    Startup& startup,
+    const char* name,
+    const std::string& value,
+    const std::string& why) {
+  startup.variables.emplace_back(name, value);
+  startup.reasons.push_back(cat(name, "=", value, ": ", why));
+}
+
+// LibTorch's default lets MPS take 1.7 times the recommended working set
+// (1.13: all there is), and the Mac swaps long before that ends in an error.
+// The low mark must not be above the high one, or the first allocation fails
+// with "invalid low watermark ratio 1.4".
+void plan_watermarks(Startup& startup, const Environment& environment) {
+  const auto high = variable(environment, kHigh);
+  const auto low = variable(environment, kLow);
+  if (!high)
+    set(startup,
+        kHigh,
+        "1.0",
+        "out of memory is an error that temper handles, not a swapping Mac");
+  if (low) return;
+  const double limit = high ? parse_double(*high).value_or(0) : 1.0;
+  // 0 switches the limit off and its bound with it.
+  if (limit > 0 && limit < 1.4)
+    set(startup,
+        kLow,
+        decimals(limit * 0.9, 2),
+        "LibTorch refuses a low mark above the high one");
+}
+
+void plan_fallback(Startup& startup, const Environment& environment) {
+  const auto now = variable(environment, kFallback);
+  if (now && *now != "0") return;
+  set(startup,
+      kFallback,
+      "1",
+      "asked for; LibTorch reads it while loading, so temper starts again");
+  startup.restart = true;
+}
+
+// LibTorch's own default is one thread on a two-core machine. Efficiency cores
+// are left alone: every operator waits for its slowest thread.
+void plan_threads(Startup& startup, int asked, const Machine& machine) {
+  const auto& cpu = machine.cpu;
+  int fast = cpu.performance > 0 ? cpu.performance : cpu.physical;
+  if (fast == 0) fast = cpu.logical;
+  const int usable = std::max(1, static_cast<int>(cpu.usable));
+  const int automatic = fast > 0 ? std::min(fast, usable) : usable;
+  startup.threads = asked > 0 ? asked : automatic;
+  startup.reasons.push_back(
+      cat("LibTorch threads: ",
+          startup.threads,
+          asked > 0 ? ", as asked" : ", one for each fast core it may use",
+          " (LibTorch's own default: ",
+          machine.libtorch.default_threads,
+          ")"));
+}
+
+}  // namespace
+
+Startup plan_startup(
+    const StartupRequest& request,
+    const Environment& environment,
+    const Machine& machine) {
+  if (!request.inspect_only && variable(environment, kDuplicateOpenmp))
+    throw Error(
+        cat("[machine] ",
+            kDuplicateOpenmp,
+            " is set: with two OpenMP runtimes in one process, training can "
+            "hang or compute wrong numbers (pytorch#193520)."),
+        cat("Unset it (unset ",
+            kDuplicateOpenmp,
+            "); temper doctor lists the OpenMP runtimes that are loaded."));
+  Startup startup;
+  if (machine.platform.os == "macos") plan_watermarks(startup, environment);
+  if (request.mps_fallback) plan_fallback(startup, environment);
+  plan_threads(startup, request.threads, machine);
+  return startup;
+}
+
+void apply_startup(const Startup& startup) {
+  for (const auto& [name, value] : startup.variables)
+    ::setenv(name.c_str(), value.c_str(), 1);
+  const auto files = raise_open_files();
+  if (files.after != files.before)
+    log::detail(
+        cat("open files: soft limit raised from ",
+            files.before,
+            " to ",
+            files.after));
+  for (const auto& reason : startup.reasons)
+    log::detail(reason);
+  if (!startup.restart) libtorch::set_threads(startup.threads, 1);
+}
+
+}  // namespace temper::machine
