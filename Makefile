@@ -12,7 +12,7 @@ PREFIX ?= /usr/local
 TRAIN  ?= doctor
 
 # Configuring again is quick and picks up a changed preset.
-BUILD = build() { cmake --preset $$1 --log-level=WARNING >/dev/null && \
+BUILD = build() { cmake --preset $$1 >/dev/null && \
           cmake --build --preset $$1 -j $(JOBS); }; \
         check() { build $$1 && ctest --preset $$1 -j $(JOBS); };
 

@@ -4,7 +4,10 @@
 # installed temperConfig.cmake.
 #
 # TorchConfig.cmake of the wheel looks for a CUDA toolkit even where none is
-# needed; QUIET keeps its notes out of our output.
+# needed, and a distribution's warns of parts left out (kineto). QUIET and the
+# log level keep that out of our output.
+set(log_level "${CMAKE_MESSAGE_LOG_LEVEL}")
+set(CMAKE_MESSAGE_LOG_LEVEL ERROR)
 find_package(Torch CONFIG QUIET)
 
 if(NOT Torch_FOUND)
@@ -29,6 +32,7 @@ if(NOT Torch_FOUND)
     find_package(Torch CONFIG QUIET PATHS ${brew_prefix})
   endif()
 endif()
+set(CMAKE_MESSAGE_LOG_LEVEL "${log_level}")
 
 if(NOT Torch_FOUND)
   set(how_to_get_torch
