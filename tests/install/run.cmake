@@ -37,13 +37,14 @@ foreach(file IN LISTS package_files)
   endforeach()
 endforeach()
 
-set(toolchain)
+set(cross)
 if(TOOLCHAIN)
-  set(toolchain -DCMAKE_TOOLCHAIN_FILE=${TOOLCHAIN})
+  set(cross -DCMAKE_TOOLCHAIN_FILE=${TOOLCHAIN} -DTEMPER_SYSROOT=${SYSROOT}
+    -DCMAKE_FIND_ROOT_PATH=${prefix})
 endif()
 step(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/build -G ${GENERATOR}
   -DCMAKE_BUILD_TYPE=${CONFIG} -DCMAKE_CXX_COMPILER=${COMPILER}
-  -DCMAKE_CXX_FLAGS=${FLAGS} -Dtemper_ROOT=${prefix} ${toolchain})
+  -DCMAKE_CXX_FLAGS=${FLAGS} -Dtemper_ROOT=${prefix} ${cross})
 step(${CMAKE_COMMAND} --build ${WORK}/build --config ${CONFIG})
 step(${CMAKE_COMMAND} --build ${WORK}/build --config ${CONFIG} --target run)
 if(NOT output MATCHES "consumer: ")
