@@ -1,9 +1,13 @@
 # Finds LibTorch where people have it: CMake's own search (Debian, a LibTorch
 # zip or conda on CMAKE_PREFIX_PATH), then the wheel of a Python, then
-# Homebrew. Gives the target temper_libtorch.
+# Homebrew. Gives the target temper::libtorch. Used by the build, and by the
+# installed temperConfig.cmake.
 #
 # TorchConfig.cmake of the wheel looks for a CUDA toolkit even where none is
-# needed; QUIET keeps its notes out of our output.
+# needed, and a distribution's warns of parts left out (kineto). QUIET and the
+# log level keep that out of our output.
+set(log_level "${CMAKE_MESSAGE_LOG_LEVEL}")
+set(CMAKE_MESSAGE_LOG_LEVEL ERROR)
 find_package(Torch CONFIG QUIET)
 
 if(NOT Torch_FOUND)
@@ -28,23 +32,36 @@ if(NOT Torch_FOUND)
     find_package(Torch CONFIG QUIET PATHS ${brew_prefix})
   endif()
 endif()
+set(CMAKE_MESSAGE_LOG_LEVEL "${log_level}")
 
 if(NOT Torch_FOUND)
-  message(FATAL_ERROR
+  set(how_to_get_torch
     "LibTorch was not found. Install it in one of these ways, then configure "
     "again:\n"
     "  Debian, Ubuntu:  apt-get install libtorch-dev\n"
     "  macOS:           brew install pytorch\n"
     "  any Python:      pip install torch\n"
     "or pass -DCMAKE_PREFIX_PATH=<where LibTorch was unpacked>.")
+  list(JOIN how_to_get_torch "" how_to_get_torch)
+  if(CMAKE_FIND_PACKAGE_NAME STREQUAL "temper")
+    # Whether a missing temper is an error is for its user to say.
+    set(temper_FOUND FALSE)
+    set(temper_NOT_FOUND_MESSAGE "${how_to_get_torch}")
+    return()
+  endif()
+  message(FATAL_ERROR "${how_to_get_torch}")
 endif()
-message(STATUS "LibTorch ${Torch_VERSION}: ${Torch_DIR}")
+if(NOT temper_FIND_QUIETLY)
+  message(STATUS "LibTorch ${Torch_VERSION}: ${Torch_DIR}")
+endif()
 
 # One target with LibTorch's flags, include directories (as system headers)
-# and libraries, whatever way the version at hand spells them.
-add_library(temper_libtorch INTERFACE)
-target_link_libraries(temper_libtorch INTERFACE ${TORCH_LIBRARIES})
-target_include_directories(temper_libtorch SYSTEM INTERFACE
-  ${TORCH_INCLUDE_DIRS})
-separate_arguments(torch_flags NATIVE_COMMAND "${TORCH_CXX_FLAGS}")
-target_compile_options(temper_libtorch INTERFACE ${torch_flags})
+# and libraries, whatever way the version at hand spells them. Imported, so
+# that it is a name in the installed package, not a part of it.
+if(NOT TARGET temper::libtorch)
+  add_library(temper::libtorch INTERFACE IMPORTED)
+  target_link_libraries(temper::libtorch INTERFACE ${TORCH_LIBRARIES})
+  target_include_directories(temper::libtorch INTERFACE ${TORCH_INCLUDE_DIRS})
+  separate_arguments(torch_flags NATIVE_COMMAND "${TORCH_CXX_FLAGS}")
+  target_compile_options(temper::libtorch INTERFACE ${torch_flags})
+endif()

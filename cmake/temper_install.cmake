@@ -1,0 +1,33 @@
+# Installs the command, the headers, and a CMake package:
+#   find_package(temper) gives temper::core and temper::torch.
+include(CMakePackageConfigHelpers)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/temper)
+
+set_target_properties(temper_core PROPERTIES EXPORT_NAME core)
+set_target_properties(temper_torch PROPERTIES EXPORT_NAME torch)
+install(TARGETS temper temper_core temper_torch EXPORT temper_targets
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(EXPORT temper_targets NAMESPACE temper::
+  FILE temperTargets.cmake DESTINATION ${package_dir})
+
+file(GLOB_RECURSE headers RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS
+  ${CMAKE_CURRENT_SOURCE_DIR}/temper/*.h)
+list(REMOVE_ITEM headers temper/libtorch/precompiled.h)
+foreach(header IN LISTS headers)
+  cmake_path(GET header PARENT_PATH folder)
+  install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${folder})
+endforeach()
+
+configure_package_config_file(
+  ${CMAKE_CURRENT_LIST_DIR}/temperConfig.cmake.in
+  ${CMAKE_BINARY_DIR}/temperConfig.cmake
+  INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/temperConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES
+  ${CMAKE_BINARY_DIR}/temperConfig.cmake
+  ${CMAKE_BINARY_DIR}/temperConfigVersion.cmake
+  ${CMAKE_CURRENT_LIST_DIR}/FindHWY.cmake
+  ${CMAKE_CURRENT_LIST_DIR}/find_torch.cmake
+  DESTINATION ${package_dir})

@@ -1,0 +1,68 @@
+# The commands of everyday work. CMakePresets.json holds what they build, so
+# an editor that knows presets builds the same. Plain enough for GNU make 3.81
+# (macOS) and BSD make.
+#
+#   make JOBS=4       that many compilers and tests at once; default: the cores
+#   make SETUP=:      leave the installed packages alone
+#   make TRAIN=...    what `make train` runs
+
+JOBS   ?= $$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
+SETUP  ?= scripts/setup.sh
+PREFIX ?= /usr/local
+TRAIN  ?= doctor
+
+# Configuring again is quick and picks up a changed preset.
+BUILD = build() { cmake --preset $$1 >/dev/null && \
+          cmake --build --preset $$1 -j $(JOBS); }; \
+        check() { build $$1 && ctest --preset $$1 -j $(JOBS); };
+
+build: setup ## build the release (the default)
+	@$(BUILD) build release
+
+train: build ## build, then train on this machine
+	@build/release/bin/temper $(TRAIN)
+
+test: setup ## build, then run every test
+	@$(BUILD) check release
+
+asan: setup ## the tests under the address and undefined-behaviour sanitizers
+	@$(BUILD) check asan
+
+tsan: setup ## the tests under the thread sanitizer
+	@$(BUILD) check tsan
+
+test-latest: ## the tests on Debian unstable with the newest LibTorch (root)
+	@$(SETUP) latest
+	@JOBS="$(JOBS)" scripts/test_latest.sh
+
+test-clean: ## make test as a newcomer, on a bare Debian 12 (root)
+	@$(SETUP) clean
+	@JOBS="$(JOBS)" scripts/test_clean.sh
+
+test-arm64: ## the tests that need no torch, as arm64 code under qemu
+	@$(SETUP) arm64
+	@JOBS="$(JOBS)" scripts/test_arm64.sh
+
+lint: ## check the layout (clang-format) and the code (clang-tidy)
+	@$(SETUP) build lint
+	@JOBS="$(JOBS)" scripts/lint.sh
+
+format: ## lay the code out
+	@$(SETUP) lint
+	@git ls-files -co --exclude-standard '*.cpp' '*.h' | xargs clang-format -i
+
+install: build ## install below PREFIX
+	@cmake --install build/release --prefix "$(PREFIX)"
+
+setup: ## install what the build needs
+	@$(SETUP) build
+
+clean: ## remove what was built; .cache, with its chroots, stays
+	@rm -rf build
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' \
+	  Makefile
+
+.PHONY: build train test asan tsan test-latest test-clean test-arm64 lint \
+  format install setup clean help
