@@ -9,16 +9,9 @@ namespace temper {
 Error::Error(const std::string& what, std::string hint)
     : std::runtime_error(what), hint_(std::move(hint)) {}
 
-void check(bool holds, const char* invariant, std::source_location where) {
+void check(bool holds, const char* invariant, const char* file, int line) {
   if (holds) return;
-  throw Bug(
-      cat("broken invariant: ",
-          invariant,
-          " (",
-          where.file_name(),
-          ":",
-          where.line(),
-          ")"));
+  throw Bug(cat("broken invariant: ", invariant, " (", file, ":", line, ")"));
 }
 
-}  // namespace temper
+} // namespace temper

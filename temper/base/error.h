@@ -4,7 +4,6 @@
 // check() is for our own bugs and throws Bug.
 #pragma once
 
-#include <source_location>
 #include <stdexcept>
 #include <string>
 
@@ -29,9 +28,11 @@ class Bug : public std::logic_error {
   using std::logic_error::logic_error;
 };
 
+// The builtins stand in for std::source_location, which clang 14 lacks.
 void check(
     bool holds,
     const char* invariant,
-    std::source_location where = std::source_location::current());
+    const char* file = __builtin_FILE(),
+    int line = __builtin_LINE());
 
-}  // namespace temper
+} // namespace temper

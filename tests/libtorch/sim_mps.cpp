@@ -9,6 +9,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/EmptyTensor.h>
+#include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <torch/library.h>
 
@@ -50,8 +51,7 @@ c10::DataPtr take(std::size_t bytes) {
       " bytes on shared pool.");
   void* memory = bytes > 0 ? std::malloc(bytes) : nullptr;
   in_use += static_cast<std::int64_t>(bytes);
-  return {
-      memory, new Block{memory, bytes, {}}, &release, c10::Device(kMps, 0)};
+  return {memory, new Block{memory, bytes, {}}, &release, c10::Device(kMps, 0)};
 }
 
 // The two ways LibTorch has declared this interface: allocate() lost its const
@@ -91,10 +91,10 @@ struct SimGuard final : c10::impl::DeviceGuardImplInterface {
   void setDevice(c10::Device) const override {}
   void uncheckedSetDevice(c10::Device) const noexcept override {}
   c10::Stream getStream(c10::Device) const noexcept override {
-    return {c10::Stream::DEFAULT, {kMps, 0}};
+    return c10::Stream(c10::Stream::DEFAULT, {kMps, 0});
   }
   c10::Stream exchangeStream(c10::Stream) const noexcept override {
-    return {c10::Stream::DEFAULT, {kMps, 0}};
+    return c10::Stream(c10::Stream::DEFAULT, {kMps, 0});
   }
   c10::DeviceIndex deviceCount() const noexcept override {
     return 1;
@@ -160,7 +160,7 @@ void run_on_host(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const std::size_t arguments = schema.arguments().size();
   const std::size_t base = stack->size() - arguments;
   const std::vector<c10::IValue> given(stack->begin() + base, stack->end());
-  std::unordered_map<const void*, at::Tensor> sources; // by storage
+  std::unordered_map<const void*, at::Tensor> sources;  // by storage
   for (std::size_t i = 0; i < arguments; ++i) {
     auto& value = (*stack)[base + i];
     if (value.isDevice()) value = c10::Device(at::kCPU);
@@ -177,7 +177,7 @@ void run_on_host(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     auto& value = (*stack)[first + i];
     if (!value.isTensor() || !value.toTensor().defined()) continue;
     const auto* alias = returns[i].alias_info();
-    if (alias != nullptr && alias->isWrite()) { // the argument it wrote to
+    if (alias != nullptr && alias->isWrite()) {  // the argument it wrote to
       for (std::size_t a = 0; a < arguments; ++a) {
         const auto* written = schema.arguments()[a].alias_info();
         if (written != nullptr && *written == *alias) value = given[a];
@@ -187,7 +187,7 @@ void run_on_host(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     const at::Tensor host = value.toTensor();
     const auto source = sources.find(host.storage().unsafeGetStorageImpl());
     if (source != sources.end()) {
-      value = device_tensor(source->second.storage(), host); // a view
+      value = device_tensor(source->second.storage(), host);  // a view
       continue;
     }
     if (fault == Fault::wrong_numbers) host.add_(1);
@@ -229,7 +229,7 @@ at::Tensor& copy(at::Tensor& to, const at::Tensor& from, bool) {
   return to;
 }
 
-} // namespace
+}  // namespace
 
 TORCH_LIBRARY_IMPL(_, MPS, library) {
   library.fallback(torch::CppFunction::makeFromBoxedFunction<&run_on_host>());
@@ -254,4 +254,4 @@ std::int64_t bytes_in_use() {
   return in_use;
 }
 
-} // namespace temper::sim_mps
+}  // namespace temper::sim_mps

@@ -1,0 +1,153 @@
+// The command as a user runs it: a process, its output, its exit code.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "temper/base/process.h"
+#include "temper/base/text.h"
+
+namespace temper {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+ProcessResult temper(
+    std::vector<std::string> arguments,
+    std::vector<std::string> environment = {}) {
+  std::vector<std::string> line{"env"};
+  line.insert(line.end(), environment.begin(), environment.end());
+  line.emplace_back(TEMPER_PROGRAM);
+  line.insert(line.end(), arguments.begin(), arguments.end());
+  ProcessLimits limits;
+  limits.time = std::chrono::seconds(60);
+  const auto result = run_process(line, "", limits);
+  EXPECT_EQ(result.end, ProcessResult::End::exited) << result.err;
+  return result;
+}
+
+TEST(Cli, HelpIsOneScreen) {
+  const auto help = temper({"--help"});
+  EXPECT_EQ(help.code, 0);
+  EXPECT_EQ(help.err, "");
+  EXPECT_THAT(help.out, AllOf(HasSubstr("doctor"), HasSubstr("--version")));
+  EXPECT_LE(std::count(help.out.begin(), help.out.end(), '\n'), 24);
+  for (const auto& line : split(temper({"--help"}, {"COLUMNS=80"}).out, '\n'))
+    EXPECT_LE(line.size(), 80U) << line;
+}
+
+TEST(Cli, WithoutACommandPrintsHelpAndIsAUsageError) {
+  const auto bare = temper({});
+  EXPECT_EQ(bare.code, 2);
+  EXPECT_EQ(bare.out, temper({"--help"}).out);
+}
+
+TEST(Cli, VersionNamesEverythingABugReportNeeds) {
+  const auto version = temper({"--version"});
+  EXPECT_EQ(version.code, 0);
+  EXPECT_THAT(
+      version.out,
+      AllOf(
+          HasSubstr("temper 0."),
+          HasSubstr("commit "),
+          HasSubstr("LibTorch "),
+          testing::AnyOf(HasSubstr("GNU "), HasSubstr("Clang "))));
+}
+
+TEST(Cli, EveryFlagOfEveryCommandIsInItsManual) {
+  const auto manual = temper({"help", "doctor"});
+  EXPECT_EQ(manual.code, 0);
+  for (const char* part :
+       {"--json",
+        "--device D",
+        "--python [EXE]",
+        "--dir PATH",
+        "--verbose",
+        "Examples:",
+        "Exit codes:",
+        "default: auto"})
+    EXPECT_THAT(manual.out, HasSubstr(part));
+  EXPECT_EQ(temper({"doctor", "--help"}).out, manual.out);
+}
+
+TEST(Cli, AnUnknownCommandGetsTheNearestOne) {
+  const auto wrong = temper({"docter"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_EQ(wrong.out, "");
+  EXPECT_THAT(
+      wrong.err,
+      AllOf(
+          HasSubstr("unknown command \"docter\""),
+          HasSubstr("Did you mean: temper doctor?")));
+  EXPECT_THAT(temper({"frobnicate"}).err, Not(HasSubstr("Did you mean")));
+  EXPECT_EQ(temper({"help", "docter"}).code, 2);
+}
+
+TEST(Cli, AnUnknownFlagGetsTheNearestOne) {
+  const auto wrong = temper({"doctor", "--jsno"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(
+      wrong.err,
+      AllOf(
+          HasSubstr("unknown flag --jsno"), HasSubstr("Did you mean --json?")));
+  EXPECT_EQ(temper({"--vresion"}).code, 2);
+  EXPECT_EQ(temper({"doctor", "surplus"}).code, 2);
+  EXPECT_EQ(temper({"doctor", "--device"}).code, 2);
+}
+
+TEST(Doctor, JsonIsOneObjectAndNothingElse) {
+  const auto run = temper({"doctor", "--json"});
+  const auto json = nlohmann::json::parse(run.out);
+  EXPECT_EQ(json.at("schema"), 1);
+  EXPECT_EQ(run.code, json.at("verdict") == "bad" ? 3 : 0);
+  EXPECT_GT(json.at("machine").at("memory").at("physical_bytes"), 0);
+  std::vector<std::string> groups;
+  for (const auto& check : json.at("checks"))
+    if (groups.empty() || groups.back() != check.at("group"))
+      groups.push_back(check.at("group"));
+  EXPECT_THAT(
+      groups,
+      testing::ElementsAre("machine", "build", "limits", "devices", "storage"));
+}
+
+TEST(Doctor, IsPlainInAPipe) {
+  const auto run = temper({"doctor"});
+  EXPECT_THAT(run.out, Not(HasSubstr("\033")));
+  EXPECT_THAT(run.err, Not(HasSubstr("checking")));
+}
+
+TEST(Doctor, SomethingBadIsExitCodeThree) {
+  const auto run = temper({"doctor"}, {"KMP_DUPLICATE_LIB_OK=TRUE"});
+  EXPECT_EQ(run.code, 3);
+  EXPECT_THAT(run.out, HasSubstr("bad   KMP_DUPLICATE_LIB_OK"));
+}
+
+TEST(Doctor, AsksPythonOnlyWhenTold) {
+  EXPECT_THAT(temper({"doctor"}).out, Not(HasSubstr("python\n")));
+  const auto missing = temper({"doctor", "--python", "/no/such/python"});
+  EXPECT_EQ(missing.code, 3);
+  EXPECT_THAT(missing.out, HasSubstr("/no/such/python"));
+}
+
+TEST(Start, VerboseSaysWhatIsSetAndWhy) {
+  const auto run = temper({"--verbose", "doctor"});
+  EXPECT_THAT(run.err, HasSubstr("LibTorch threads: "));
+  EXPECT_THAT(temper({"doctor"}).err, Not(HasSubstr("LibTorch threads: ")));
+}
+
+TEST(Start, FallbackStartsTheProgramAgainOnce) {
+  const auto run = temper({"--mps-fallback", "-v", "doctor"});
+  const std::string again = "started again with the MPS fallback on";
+  const auto at = run.err.find(again);
+  ASSERT_NE(at, std::string::npos) << run.err;
+  EXPECT_EQ(run.err.find(again, at + 1), std::string::npos);
+  const auto set = temper(
+      {"--mps-fallback", "-v", "doctor"}, {"PYTORCH_ENABLE_MPS_FALLBACK=1"});
+  EXPECT_THAT(set.err, Not(HasSubstr(again)));
+}
+
+}  // namespace
+}  // namespace temper
