@@ -1,0 +1,25 @@
+#include <memory>
+
+#include "temper/machine/gauges_system.h"
+#include "temper/machine/mac_gauges.h"
+#include "temper/machine/mac_source.h"
+
+namespace temper::machine {
+namespace {
+
+struct MacSystem : Gauges::System {
+  void read(Sample& sample, Counters& now) override {
+    gauges.read(sample, now);
+  }
+
+  std::unique_ptr<MacSource> source = open_mac_source();
+  MacGauges gauges{*source};
+};
+
+} // namespace
+
+std::unique_ptr<Gauges::System> Gauges::System::open() {
+  return std::make_unique<MacSystem>();
+}
+
+} // namespace temper::machine

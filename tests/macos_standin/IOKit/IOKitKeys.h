@@ -1,0 +1,4 @@
+// Stand-in: see README.md.
+#pragma once
+
+#define kIOServicePlane "IOService"
