@@ -82,8 +82,9 @@ class Gauges {
 
   Sample read();
 
+  struct System; // the platform's part: gauges_system.h
+
  private:
-  struct System;  // gauges_linux.cpp, gauges_macos.cpp
   std::unique_ptr<System> system_;
   Counters before_;
   double before_s_ = 0;

@@ -1,0 +1,46 @@
+#include "temper/machine/disk.h"
+
+#include <sys/statvfs.h>
+
+namespace temper::machine {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+fs::path full_path(const fs::path& path) {
+  std::error_code error;  // the working directory may have been removed
+  fs::path full = fs::absolute(path.empty() ? "." : path, error);
+  return error ? fs::path("/") : full;
+}
+
+// Without "." and "..", for people to read. Not for looking at the disk: past
+// a link, ".." is another place.
+std::string shown(const fs::path& full) {
+  const fs::path tidy = full.lexically_normal();
+  const bool directory = !tidy.has_filename() && tidy != tidy.root_path();
+  return (directory ? tidy.parent_path() : tidy).string();
+}
+
+}  // namespace
+
+fs::path nearest_existing(const fs::path& path) {
+  fs::path at = full_path(path);
+  std::error_code ignored;
+  while (!fs::exists(at, ignored) && at != at.root_path())
+    at = at.parent_path();
+  return at;
+}
+
+Disk disk_space(const fs::path& path) {
+  Disk disk;
+  disk.path = shown(full_path(path));
+  struct statvfs space {};
+  if (statvfs(nearest_existing(path).c_str(), &space) != 0) return disk;
+  const auto block_bytes = static_cast<std::uint64_t>(space.f_frsize);
+  disk.total_bytes = static_cast<std::uint64_t>(space.f_blocks) * block_bytes;
+  disk.free_bytes = static_cast<std::uint64_t>(space.f_bavail) * block_bytes;
+  return disk;
+}
+
+}  // namespace temper::machine
