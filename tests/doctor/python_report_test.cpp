@@ -9,6 +9,7 @@
 
 #include "temper/base/text.h"
 #include "temper/doctor/python_script.h"
+#include "tests/base/alive.h"
 
 namespace temper::doctor {
 namespace {
@@ -176,13 +177,10 @@ TEST_F(PythonReportTest, ASleeperAndItsChildrenAreEnded) {
   const auto report = inspect_python(path, limits_);
   EXPECT_EQ(report.run.end, End::timed_out);
   EXPECT_TRUE(contains(report.run.error, "no end within"));
-  int number = 0;
+  std::int64_t number = 0;
   std::ifstream(pid) >> number;
   ASSERT_GT(number, 0);
-  // A zombie until init has seen it.
-  std::string state;
-  std::getline(std::ifstream(cat("/proc/", number, "/stat")), state);
-  EXPECT_TRUE(::kill(number, 0) != 0 || contains(state, ") Z ")) << state;
+  EXPECT_FALSE(tests::alive(number));
 }
 
 TEST_F(PythonReportTest, ARecordedMacIsReadInFull) {
@@ -272,6 +270,25 @@ TEST_F(PythonReportTest, ARealPythonIsReadWithoutRunningTheFolderItIsIn) {
       report.architectures, (std::vector<std::string>{report.architecture}));
   EXPECT_FALSE(report.translated);
   EXPECT_FALSE(fs::exists(folder_ / "__pycache__"));
+}
+
+TEST_F(PythonReportTest, APythonWithoutMetadataSupportFindsVersionsByName) {
+  if (!fs::exists("/usr/bin/python3")) GTEST_SKIP() << "no python3 here";
+  // Python 3.6 and 3.7 lack importlib.metadata; here it is hidden.
+  const auto site = folder_ / "site";
+  fs::create_directories(site / "tf_keras-2.16.0.dist-info");
+  fs::create_directories(site / "keras_core-0.1.7.dist-info");
+  std::ofstream(site / "numpy-1.24.2-py3.11.egg-info") << "";
+  std::ofstream(site / "sitecustomize.py")
+      << "import sys\nsys.modules['importlib.metadata'] = None\n";
+  const auto report = inspect_python(script(
+      cat("PYTHONPATH='", site.string(), "' exec /usr/bin/python3 \"$@\"")));
+  ASSERT_TRUE(report.run.ok()) << report.run.error;
+  ASSERT_NE(report.package("tf-keras"), nullptr);
+  EXPECT_EQ(report.package("tf-keras")->version, "2.16.0");
+  ASSERT_NE(report.package("numpy"), nullptr);
+  EXPECT_EQ(report.package("numpy")->version, "1.24.2");
+  EXPECT_EQ(report.package("keras"), nullptr);
 }
 
 // A torch of our own making, beside a real interpreter: the second part of the

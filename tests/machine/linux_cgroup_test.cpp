@@ -154,6 +154,14 @@ TEST(LinuxCgroup, AGroupThatIsNotBelowTheMountMeansTheMountItself) {
   }
 }
 
+TEST(LinuxCgroup, AGroupOutsideTheNamespaceIsNotLookedForOutsideTheMount) {
+  FakeRoot root;
+  unified(root, "/../other");
+  root.write("/sys/fs/other/memory.max", "4096\n");
+  root.write("/sys/fs/cgroup/memory.max", "1048576\n");
+  EXPECT_EQ(limit(root)->bytes, kMiB);
+}
+
 TEST(LinuxCgroup, AnEndlessGroupNameIsSurvived) {
   FakeRoot root;
   std::string name;

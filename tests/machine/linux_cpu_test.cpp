@@ -263,7 +263,8 @@ TEST(LinuxCpu, NothingReadableIsNothingClaimed) {
 
 TEST(LinuxCpu, ImpossibleNumbersAreSurvived) {
   FakeRoot root;
-  root.write("/sys/devices/system/cpu/online", "0-99999999999,7-3,2,2,-1\n");
+  root.write(
+      "/sys/devices/system/cpu/online", "0-99999999999,0-8192,7-3,2,2,-1\n");
   write_cache(root, 0, 0, "1", "Data", "99999999999999999999K");
   write_cache(root, 0, 1, "2", "Unified", "9999999999999999999K");
   write_cache(root, 0, 2, "3", "Unified", "12Q");

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <thread>
 
 #include "fake_root.h"
@@ -38,6 +39,29 @@ TEST(Probe, AgreesWithTheSystemOnMemory) {
   EXPECT_EQ(
       machine.memory.limit_bytes.has_value(),
       !machine.memory.limit_source.empty());
+}
+
+// The address space in use, 0 where the system does not say.
+std::uint64_t address_space_bytes() {
+  std::uint64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+TEST(Probe, SeesALimitOfTheAddressSpace) {
+  const std::uint64_t limit_bytes = probe().memory.usable_bytes() / 2;
+  const std::uint64_t used_bytes = address_space_bytes();
+  if (used_bytes == 0 || used_bytes > limit_bytes / 2)
+    GTEST_SKIP() << "not safe to set here";
+  rlimit saved{};
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &saved), 0);
+  rlimit limited = saved;
+  limited.rlim_cur = limit_bytes;
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &limited), 0);
+  const Machine machine = probe();
+  setrlimit(RLIMIT_AS, &saved);
+  EXPECT_EQ(machine.memory.limit_bytes, limit_bytes);
+  EXPECT_EQ(machine.memory.limit_source, "RLIMIT_AS");
 }
 
 TEST(Probe, NamesThePlatformAndTheVectorLevel) {
