@@ -74,7 +74,7 @@ class DoctorCommand : public Command {
     if (with_python) {
       progress("Python");
       const auto report =
-          doctor::inspect_python(python_.empty() ? "python3" : python_);
+          doctor::inspect_python(python_);
       for (auto& check : doctor::check_python(report, machine))
         checks.push_back(std::move(check));
     }

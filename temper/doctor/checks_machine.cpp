@@ -73,7 +73,9 @@ Found virtual_machine(const Evidence& evidence) {
   return Check{
       kGroup,
       "virtual machine",
-      cat("yes (", vm, "); other guests may share its cores"),
+      cat("yes",
+          vm == "unknown" ? "" : cat(" (", vm, ")"),
+          "; other guests may share its cores"),
       Verdict::note,
       "Compare speeds only within one run.",
       ""};

@@ -60,6 +60,17 @@ void interpreter(PythonCase& c) {
         "Name the interpreter that has your packages.");
 }
 
+void packages(PythonCase& c) {
+  std::vector<std::string> names;
+  for (const auto& package : c.python.packages)
+    names.push_back(cat(package.name, " ", package.version));
+  c.add(
+      "packages",
+      names.empty() ? "none that temper knows of (torch, tensorflow, ...)"
+                    : join(names, ", "),
+      names.empty() ? Verdict::note : Verdict::ok);
+}
+
 void rosetta(PythonCase& c) {
   const auto& python = c.python;
   const bool foreign =
@@ -182,7 +193,8 @@ void known_bad(PythonCase& c) {
 
 // In the order they are shown: what keeps everything from working comes first.
 using Rule = void (*)(PythonCase&);
-constexpr std::array<Rule, 10> kRules{
+constexpr std::array<Rule, 11> kRules{
+    packages,
     rosetta,
     foreign_packages,
     translated_torch,

@@ -8,6 +8,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+Json or_null(const std::optional<std::uint64_t>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
 // null: no limit.
 Json limit(std::uint64_t value) {
   if (value == std::numeric_limits<std::uint64_t>::max()) return nullptr;
@@ -49,8 +53,7 @@ Json json(const Memory& memory) {
       {"physical_bytes", memory.physical_bytes},
       {"swap_bytes", memory.swap_bytes},
       {"page_bytes", memory.page_bytes},
-      {"limit_bytes",
-       memory.limit_bytes ? Json(*memory.limit_bytes) : Json(nullptr)},
+      {"limit_bytes", or_null(memory.limit_bytes)},
       {"limit_source", memory.limit_source},
   };
 }
@@ -90,7 +93,7 @@ Json json(const libtorch::Facts& facts) {
       {"cuda_devices", facts.cuda_devices},
       {"mps_built", facts.mps_built},
       {"mps_available", facts.mps_available},
-      {"config", facts.config},
+      {"mps_recommended_bytes", or_null(facts.mps_recommended_bytes)},
   };
 }
 

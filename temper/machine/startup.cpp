@@ -102,12 +102,12 @@ void apply_startup(const Startup& startup) {
   for (const auto& [name, value] : startup.variables)
     ::setenv(name.c_str(), value.c_str(), 1);
   const auto files = raise_open_files();
-  if (files.after != files.before)
+  if (files.after.soft != files.before.soft)
     log::detail(
         cat("open files: soft limit raised from ",
-            files.before,
+            files.before.soft,
             " to ",
-            files.after));
+            files.after.soft));
   for (const auto& reason : startup.reasons)
     log::detail(reason);
   if (!startup.restart) libtorch::set_threads(startup.threads, 1);

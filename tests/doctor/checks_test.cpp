@@ -12,21 +12,19 @@ namespace {
 using testing::HasSubstr;
 
 // A healthy Linux box made sick, and what doctor must say of it.
-class Sick {
- public:
-  explicit Sick(Evidence evidence = healthy_linux())
-      : evidence(std::move(evidence)) {}
+struct Sick {
+  Evidence evidence = healthy_linux();
 
   void expect(const char* name, Verdict verdict, const char* part) const {
     const Check check = finding(evidence, name);
     EXPECT_EQ(to_string(check.verdict), std::string(to_string(verdict)))
         << name << ": " << check.found;
     EXPECT_THAT(check.found + " | " + check.advice, HasSubstr(part));
-    if (verdict == Verdict::warn || verdict == Verdict::bad)
-      EXPECT_FALSE(check.advice.empty()) << name << " says nothing to do";
+    const bool needs_advice =
+        verdict == Verdict::warn || verdict == Verdict::bad;
+    EXPECT_TRUE(!needs_advice || !check.advice.empty())
+        << name << " does not say what to do";
   }
-
-  Evidence evidence;
 };
 
 TEST(Checks, HealthyMachinesHaveNothingToComplainAbout) {
@@ -46,7 +44,7 @@ TEST(Checks, GroupsComeInTheOrderOfTheReport) {
 }
 
 TEST(Checks, RosettaIsBad) {
-  Sick mac(healthy_mac());
+  Sick mac{healthy_mac()};
   mac.evidence.machine.platform.rosetta = true;
   mac.evidence.machine.cpu.arch = "x86_64";
   mac.expect("Rosetta", Verdict::bad, "arm64 LibTorch");
@@ -186,7 +184,7 @@ TEST(Checks, ThreadVariablesAreNoted) {
 }
 
 TEST(Checks, AGpuThatIsThereAndDoesNotWorkIsBadWithItsReason) {
-  Sick mac(healthy_mac());
+  Sick mac{healthy_mac()};
   mac.evidence.devices[0] = {"mps", "Apple M2 Max", false, "command buffer"};
   mac.expect("mps", Verdict::bad, "does not work: command buffer");
   mac.evidence.machine.platform.vm = "apple";
@@ -207,7 +205,7 @@ TEST(Checks, ACpuOnlyLibTorchBesideAGpuIsBad) {
   Sick sick;
   sick.evidence.machine.gpus = {{"nvidia", "A100"}};
   sick.expect("GPU without backend", Verdict::bad, "CUDA LibTorch");
-  Sick mac(healthy_mac());
+  Sick mac{healthy_mac()};
   mac.evidence.machine.libtorch.mps_built = false;
   mac.expect("GPU without backend", Verdict::bad, "without MPS");
 }

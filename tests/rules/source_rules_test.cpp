@@ -80,6 +80,9 @@ TEST(SourceRules, PrintsAndExitsAreSeen) {
   EXPECT_THAT(
       check("machine/a.cpp", "std::snprintf(b, 1, \"printf(\"); // exit(1)"),
       IsEmpty());
+  EXPECT_THAT(
+      check("machine/a.cpp", "a = R\"py(\nexit(1)\n)py\";\nexit(2);"),
+      ElementsAre(HasSubstr("a.cpp:4: leaving")));
   EXPECT_THAT(check("base/log.cpp", "std::fprintf(stderr, \"x\");"), IsEmpty());
 }
 
