@@ -32,7 +32,7 @@ build             library libgtest-dev           googletest        tests
 build             library libgmock-dev           googletest        tests
 build             library libbenchmark-dev       google-benchmark  benchmarks
 lint              tool    clang-format           clang-format      layout
-lint              tool    clang-tidy             llvm              checks
+lint              tool    clang-tidy-19          llvm              checks
 latest,clean      tool    mmdebstrap             -                 chroot
 arm64             tool    mmdebstrap             -                 sysroot
 arm64             tool    g++-aarch64-linux-gnu  -                 compiler
