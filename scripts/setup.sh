@@ -32,7 +32,7 @@ build             library libgtest-dev           googletest        tests
 build             library libgmock-dev           googletest        tests
 build             library libbenchmark-dev       google-benchmark  benchmarks
 lint              tool    clang-format           clang-format      layout
-lint              tool    clang-tidy             llvm              checks
+lint              tool    clang-tidy-19          llvm              checks
 latest,clean      tool    mmdebstrap             -                 chroot
 arm64             tool    mmdebstrap             -                 sysroot
 arm64             tool    g++-aarch64-linux-gnu  -                 compiler
@@ -116,7 +116,7 @@ $name installed
   # shellcheck disable=SC2086
   if ! $root apt-get -q -y -o DPkg::Lock::Timeout=300 install \
     --no-install-recommends $missing >>"$log" 2>&1 </dev/null; then
-    grep -E '^(E|W|Err):?' "$log" >&2 || tail -n 20 "$log" >&2
+    grep '^E: ' "$log" >&2 || tail -n 20 "$log" >&2
     fail 'apt-get could not install them (its words are above). Is there a' \
       "network? To install by hand: apt-get install $missing"
   fi
