@@ -27,4 +27,4 @@ std::optional<std::string> variable(
   return found->second;
 }
 
-}  // namespace temper
+} // namespace temper

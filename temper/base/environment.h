@@ -17,4 +17,4 @@ std::optional<std::string> variable(
     const Environment& environment,
     const std::string& name);
 
-}  // namespace temper
+} // namespace temper

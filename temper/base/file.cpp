@@ -20,4 +20,4 @@ std::optional<std::string> read_small_file(
   return text;
 }
 
-}  // namespace temper
+} // namespace temper

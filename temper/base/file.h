@@ -14,4 +14,4 @@ std::optional<std::string> read_small_file(
     const std::filesystem::path& path,
     std::size_t limit_bytes = std::size_t{4} << 20);
 
-}  // namespace temper
+} // namespace temper

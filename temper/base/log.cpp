@@ -27,7 +27,7 @@ void say(Level level, const std::string& line) {
   if (current_sink()) current_sink()(level, line);
 }
 
-}  // namespace
+} // namespace
 
 Sink set_sink(Sink sink) {
   const std::lock_guard lock(sink_mutex());
@@ -46,4 +46,4 @@ void warn(const std::string& line) {
   say(Level::warning, line);
 }
 
-}  // namespace temper::log
+} // namespace temper::log

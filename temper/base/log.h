@@ -9,7 +9,7 @@
 namespace temper::log {
 
 enum class Level {
-  detail,  // only with --verbose
+  detail, // only with --verbose
   note,
   warning,
 };
@@ -24,4 +24,4 @@ void detail(const std::string& line);
 void note(const std::string& line);
 void warn(const std::string& line);
 
-}  // namespace temper::log
+} // namespace temper::log

@@ -47,4 +47,4 @@ std::optional<std::string> nearest(
   return best;
 }
 
-}  // namespace temper
+} // namespace temper

@@ -17,4 +17,4 @@ std::optional<std::string> nearest(
     std::string_view word,
     const std::vector<std::string>& known);
 
-}  // namespace temper
+} // namespace temper

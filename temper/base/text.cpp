@@ -153,4 +153,4 @@ std::optional<Version> parse_version(std::string_view text) {
   return Version{numbers[0], numbers[1], numbers[2]};
 }
 
-}  // namespace temper
+} // namespace temper

@@ -57,4 +57,4 @@ struct Version {
 };
 std::optional<Version> parse_version(std::string_view text);
 
-}  // namespace temper
+} // namespace temper

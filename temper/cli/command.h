@@ -12,7 +12,7 @@
 
 namespace CLI {
 class App;
-}  // namespace CLI
+} // namespace CLI
 
 namespace temper::cli {
 
@@ -33,7 +33,7 @@ class UsageError : public Error {
 // How the program was called: the arguments as they came, and the flags that
 // may stand before or behind any command's name.
 struct Invocation {
-  std::vector<std::string> arguments;  // without the program's name
+  std::vector<std::string> arguments; // without the program's name
   bool verbose = false;
   bool quiet = false;
   bool mps_fallback = false;
@@ -41,8 +41,8 @@ struct Invocation {
 
 // The long text of `temper help NAME`, beside the flags.
 struct Manual {
-  std::string description;  // paragraphs, separated by an empty line
-  std::vector<std::pair<std::string, std::string>> examples;  // line, meaning
+  std::string description; // paragraphs, separated by an empty line
+  std::vector<std::pair<std::string, std::string>> examples; // line, meaning
   std::vector<std::pair<int, std::string>> exit_codes;
 };
 
@@ -57,7 +57,7 @@ class Command {
 
 struct CommandEntry {
   const char* name;
-  const char* summary;  // one line of `temper --help`
+  const char* summary; // one line of `temper --help`
   std::unique_ptr<Command> (*make)();
 };
 
@@ -67,4 +67,4 @@ const std::vector<CommandEntry>& commands();
 std::unique_ptr<Command> make_doctor();
 std::unique_ptr<Command> make_help();
 
-}  // namespace temper::cli
+} // namespace temper::cli

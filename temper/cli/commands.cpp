@@ -13,4 +13,4 @@ const std::vector<CommandEntry>& commands() {
   return table;
 }
 
-}  // namespace temper::cli
+} // namespace temper::cli

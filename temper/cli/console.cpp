@@ -13,7 +13,7 @@ namespace {
 
 int terminal_width(const Environment& environment) {
   constexpr int kNarrowest = 40;
-  constexpr int kWidest = 120;  // longer lines are hard to read
+  constexpr int kWidest = 120; // longer lines are hard to read
   constexpr int kInPipe = 100;
   int columns = kInPipe;
   winsize size{};
@@ -32,7 +32,7 @@ bool wants_colour(const Environment& environment) {
   return ::isatty(STDOUT_FILENO) == 1;
 }
 
-}  // namespace
+} // namespace
 
 Console::Console(const Environment& environment)
     : colour_(wants_colour(environment)),
@@ -77,4 +77,4 @@ void Console::clear_progress() {
   progress_shown_ = false;
 }
 
-}  // namespace temper::cli
+} // namespace temper::cli

@@ -41,11 +41,11 @@ class Console {
   void clear_progress();
 
   bool colour_ = false;
-  bool live_ = false;  // standard error is a terminal
+  bool live_ = false; // standard error is a terminal
   bool quiet_ = false;
   bool verbose_ = false;
   bool progress_shown_ = false;
   int width_ = 80;
 };
 
-}  // namespace temper::cli
+} // namespace temper::cli

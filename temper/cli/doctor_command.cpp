@@ -73,8 +73,7 @@ class DoctorCommand : public Command {
     auto checks = doctor::run_checks(evidence);
     if (with_python) {
       progress("Python");
-      const auto report =
-          doctor::inspect_python(python_);
+      const auto report = doctor::inspect_python(python_);
       for (auto& check : doctor::check_python(report, machine))
         checks.push_back(std::move(check));
     }
@@ -95,10 +94,10 @@ class DoctorCommand : public Command {
   CLI::App* app_ = nullptr;
 };
 
-}  // namespace
+} // namespace
 
 std::unique_ptr<Command> make_doctor() {
   return std::make_unique<DoctorCommand>();
 }
 
-}  // namespace temper::cli
+} // namespace temper::cli

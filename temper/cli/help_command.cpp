@@ -29,10 +29,10 @@ class HelpCommand : public Command {
   std::string name_;
 };
 
-}  // namespace
+} // namespace
 
 std::unique_ptr<Command> make_help() {
   return std::make_unique<HelpCommand>();
 }
 
-}  // namespace temper::cli
+} // namespace temper::cli

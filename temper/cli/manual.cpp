@@ -57,7 +57,7 @@ std::string usage(const CommandEntry& entry, const CLI::App& app) {
   return line;
 }
 
-}  // namespace
+} // namespace
 
 std::string overview(const CLI::App& global_flags, int width) {
   Rows rows;
@@ -112,4 +112,4 @@ std::string manual_text(
   return text;
 }
 
-}  // namespace temper::cli
+} // namespace temper::cli

@@ -19,4 +19,4 @@ std::string manual_text(
     const CLI::App& global_flags,
     int width);
 
-}  // namespace temper::cli
+} // namespace temper::cli

@@ -18,7 +18,7 @@ struct GlobalOptions {
 };
 
 void declare_global(CLI::App& app, GlobalOptions& options) {
-  app.set_help_flag();  // ours prints the manual
+  app.set_help_flag(); // ours prints the manual
   app.add_flag("-h,--help", options.help, "print help and stop");
   app.add_flag(
       "--version",
@@ -79,7 +79,7 @@ void parse(
     std::vector<std::string> arguments,
     const std::string& command) {
   app.allow_extras();
-  std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
+  std::reverse(arguments.begin(), arguments.end()); // as CLI11 wants them
   try {
     app.parse(arguments);
   } catch (const CLI::ParseError& error) {
@@ -92,7 +92,7 @@ void parse(
   if (!rest.empty()) unexpected_argument(rest.front(), app, command);
 }
 
-}  // namespace
+} // namespace
 
 std::string help_for(const std::string& name, int width) {
   GlobalOptions options;
@@ -144,4 +144,4 @@ int run_program(const std::vector<std::string>& arguments, Console& console) {
   return command->run(options.invocation, console);
 }
 
-}  // namespace temper::cli
+} // namespace temper::cli

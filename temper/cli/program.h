@@ -15,4 +15,4 @@ int run_program(const std::vector<std::string>& arguments, Console& console);
 // The manual of a command, or the overview for "".
 std::string help_for(const std::string& name, int width);
 
-}  // namespace temper::cli
+} // namespace temper::cli

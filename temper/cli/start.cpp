@@ -32,7 +32,7 @@ void restart(const std::vector<std::string>& arguments) {
           "; going on without it"));
 }
 
-}  // namespace
+} // namespace
 
 void start(
     const Invocation& invocation,
@@ -51,4 +51,4 @@ void start(
   if (startup.restart) restart(invocation.arguments);
 }
 
-}  // namespace temper::cli
+} // namespace temper::cli

@@ -12,4 +12,4 @@ void start(
     const machine::Machine& machine,
     bool inspect_only);
 
-}  // namespace temper::cli
+} // namespace temper::cli

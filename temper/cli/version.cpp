@@ -25,4 +25,4 @@ std::string version_text() {
       "\n");
 }
 
-}  // namespace temper::cli
+} // namespace temper::cli

@@ -7,4 +7,4 @@ namespace temper::cli {
 
 std::string version_text();
 
-}  // namespace temper::cli
+} // namespace temper::cli

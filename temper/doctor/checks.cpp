@@ -17,4 +17,4 @@ std::vector<Check> run_checks(const Evidence& evidence) {
   return checks;
 }
 
-}  // namespace temper::doctor
+} // namespace temper::doctor

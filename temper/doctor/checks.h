@@ -23,4 +23,4 @@ std::vector<CheckFunction> storage_checks();
 // One row a device, so not a table of single checks.
 std::vector<Check> check_devices(const Evidence& evidence);
 
-}  // namespace temper::doctor
+} // namespace temper::doctor

@@ -121,10 +121,10 @@ Found openmp(const Evidence& evidence) {
   return check;
 }
 
-}  // namespace
+} // namespace
 
 std::vector<CheckFunction> build_checks() {
   return {libtorch_version, vector_level, threads, blas, openmp};
 }
 
-}  // namespace temper::doctor
+} // namespace temper::doctor

@@ -121,7 +121,7 @@ Check chosen(const Evidence& evidence) {
   return check;
 }
 
-}  // namespace
+} // namespace
 
 std::vector<Check> check_devices(const Evidence& evidence) {
   std::vector<Check> checks;
@@ -133,4 +133,4 @@ std::vector<Check> check_devices(const Evidence& evidence) {
   return checks;
 }
 
-}  // namespace temper::doctor
+} // namespace temper::doctor

@@ -139,7 +139,7 @@ Found thread_variables(const Evidence& evidence) {
   return std::nullopt;
 }
 
-}  // namespace
+} // namespace
 
 std::vector<CheckFunction> limit_checks() {
   return {
@@ -151,4 +151,4 @@ std::vector<CheckFunction> limit_checks() {
       thread_variables};
 }
 
-}  // namespace temper::doctor
+} // namespace temper::doctor

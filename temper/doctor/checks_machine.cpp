@@ -136,7 +136,7 @@ Found thermal(const Evidence& evidence) {
   return check;
 }
 
-}  // namespace
+} // namespace
 
 std::vector<CheckFunction> machine_checks() {
   return {
@@ -150,4 +150,4 @@ std::vector<CheckFunction> machine_checks() {
       thermal};
 }
 
-}  // namespace temper::doctor
+} // namespace temper::doctor

@@ -55,10 +55,10 @@ Found disk_speed(const Evidence& evidence) {
   return check;
 }
 
-}  // namespace
+} // namespace
 
 std::vector<CheckFunction> storage_checks() {
   return {disk_space, disk_speed};
 }
 
-}  // namespace temper::doctor
+} // namespace temper::doctor

@@ -66,7 +66,7 @@ DiskSpeed failed(const char* what) {
   return speed;
 }
 
-}  // namespace
+} // namespace
 
 DiskSpeed measure_disk(
     const std::filesystem::path& directory,
@@ -103,4 +103,4 @@ DiskSpeed measure_disk(
   return speed;
 }
 
-}  // namespace temper::doctor
+} // namespace temper::doctor

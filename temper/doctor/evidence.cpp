@@ -25,7 +25,7 @@ BlasSpeed measure_blas(const std::vector<std::string>& libraries) {
   return speed;
 }
 
-}  // namespace
+} // namespace
 
 Evidence gather(
     const machine::Machine& machine,
@@ -51,4 +51,4 @@ Evidence gather(
   return evidence;
 }
 
-}  // namespace temper::doctor
+} // namespace temper::doctor

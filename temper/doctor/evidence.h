@@ -18,15 +18,15 @@ namespace temper::doctor {
 
 // How fast matrices are multiplied, against what one core can do at most.
 struct BlasSpeed {
-  std::string name;  // of the library, as machine::blas_name tells it
+  std::string name; // of the library, as machine::blas_name tells it
   double sgemm_gflops = 0;
   double peak_gflops = 0;
 };
 
 struct DiskSpeed {
-  std::string error;             // why it could not be measured
-  double write_bytes_per_s = 0;  // fsync included
-  double fsync_s = 0;            // of one small write
+  std::string error; // why it could not be measured
+  double write_bytes_per_s = 0; // fsync included
+  double fsync_s = 0; // of one small write
 };
 
 struct Evidence {
@@ -56,4 +56,4 @@ DiskSpeed measure_disk(
     std::uint64_t bytes,
     double seconds);
 
-}  // namespace temper::doctor
+} // namespace temper::doctor

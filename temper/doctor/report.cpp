@@ -10,10 +10,10 @@ namespace {
 
 std::string paint(Verdict verdict, const std::string& text, bool colour) {
   if (!colour) return text;
-  const char* code = "32";                     // green
-  if (verdict == Verdict::note) code = "36";   // cyan
-  if (verdict == Verdict::warn) code = "33";   // yellow
-  if (verdict == Verdict::bad) code = "1;31";  // bold red
+  const char* code = "32"; // green
+  if (verdict == Verdict::note) code = "36"; // cyan
+  if (verdict == Verdict::warn) code = "33"; // yellow
+  if (verdict == Verdict::bad) code = "1;31"; // bold red
   return cat("\033[", code, "m", text, "\033[0m");
 }
 
@@ -40,7 +40,7 @@ std::string closing_line(const std::vector<Check>& checks) {
   return "Fit to train.";
 }
 
-}  // namespace
+} // namespace
 
 Verdict worst(const std::vector<Check>& checks) {
   Verdict verdict = Verdict::ok;
@@ -113,4 +113,4 @@ std::string to_json(
       "\n";
 }
 
-}  // namespace temper::doctor
+} // namespace temper::doctor

@@ -11,7 +11,7 @@ namespace temper::doctor {
 
 struct TextStyle {
   bool colour = false;
-  int width = 80;  // columns
+  int width = 80; // columns
 };
 
 Verdict worst(const std::vector<Check>& checks);
@@ -24,4 +24,4 @@ std::string to_json(
     const std::vector<Check>& checks,
     const machine::Machine& machine);
 
-}  // namespace temper::doctor
+} // namespace temper::doctor

@@ -58,8 +58,8 @@ const char* target_name() {
   return hwy::TargetName(HWY_TARGET);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace temper::kernels
+} // namespace HWY_NAMESPACE
+} // namespace temper::kernels
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
@@ -71,7 +71,7 @@ HWY_EXPORT(target_name);
 
 FmaPeak fma_peak(double seconds) {
   using Clock = std::chrono::steady_clock;
-  constexpr int kRounds = 100'000;  // a fraction of a millisecond
+  constexpr int kRounds = 100'000; // a fraction of a millisecond
   volatile float keep = 0;
   const double flops = kRounds * HWY_DYNAMIC_DISPATCH(flops_per_round)();
   FmaPeak peak{0, HWY_DYNAMIC_DISPATCH(target_name)()};
@@ -86,5 +86,5 @@ FmaPeak fma_peak(double seconds) {
   return peak;
 }
 
-}  // namespace temper::kernels
+} // namespace temper::kernels
 #endif

@@ -19,4 +19,4 @@ double sgemm_gflops(int, double) {
   return 0;
 }
 
-}  // namespace temper::libtorch
+} // namespace temper::libtorch

@@ -31,7 +31,7 @@ bool on(const std::string& value) {
   return value == "ON" || value == "1";
 }
 
-}  // namespace
+} // namespace
 
 BuildReport read_build_report(const std::string& config) {
   BuildReport report;
@@ -45,4 +45,4 @@ BuildReport read_build_report(const std::string& config) {
   return report;
 }
 
-}  // namespace temper::libtorch
+} // namespace temper::libtorch

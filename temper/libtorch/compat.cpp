@@ -4,7 +4,7 @@
 
 #include "temper/base/text.h"
 
-#if __has_include(<ATen/detail/MPSHooksInterface.h>)  // from 2.0
+#if __has_include(<ATen/detail/MPSHooksInterface.h>) // from 2.0
 #include <ATen/detail/MPSHooksInterface.h>
 #endif
 
@@ -26,7 +26,7 @@ std::optional<std::uint64_t> recommended(const Hooks&, long) {
   return std::nullopt;
 }
 
-}  // namespace
+} // namespace
 
 std::string header_version() {
   return cat(
@@ -41,4 +41,4 @@ std::optional<std::uint64_t> mps_recommended_bytes() {
 #endif
 }
 
-}  // namespace temper::libtorch
+} // namespace temper::libtorch

@@ -15,4 +15,4 @@ std::string header_version();
 // Metal's recommended working set: LibTorch tells from 2.5 on.
 std::optional<std::uint64_t> mps_recommended_bytes();
 
-}  // namespace temper::libtorch
+} // namespace temper::libtorch

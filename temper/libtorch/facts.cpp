@@ -27,7 +27,7 @@ int default_threads() {
   return threads;
 }
 
-}  // namespace
+} // namespace
 
 Facts facts() {
   const BuildReport report = read_build_report(at::show_config());
@@ -63,4 +63,4 @@ void set_threads(int intra_op, int inter_op) {
   }
 }
 
-}  // namespace temper::libtorch
+} // namespace temper::libtorch

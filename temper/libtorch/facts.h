@@ -11,14 +11,14 @@ namespace temper::libtorch {
 
 struct Facts {
   bool present = false;
-  std::string version;     // of the library that is loaded, "1.13.1"
-  std::string built_with;  // of the headers temper was compiled against
-  std::string blas;  // as its build report has it: "open", "mkl", "generic"
+  std::string version; // of the library that is loaded, "1.13.1"
+  std::string built_with; // of the headers temper was compiled against
+  std::string blas; // as its build report has it: "open", "mkl", "generic"
   std::string lapack;
-  std::string cpu_capability;  // the vector level its kernels use, "AVX2"
+  std::string cpu_capability; // the vector level its kernels use, "AVX2"
   bool onednn = false;
   bool openmp = false;
-  int default_threads = 0;  // before temper sets any
+  int default_threads = 0; // before temper sets any
   bool cuda_built = false;
   bool cuda_available = false;
   int cuda_devices = 0;
@@ -46,4 +46,4 @@ struct BuildReport {
 };
 BuildReport read_build_report(const std::string& config);
 
-}  // namespace temper::libtorch
+} // namespace temper::libtorch

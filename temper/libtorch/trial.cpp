@@ -21,7 +21,7 @@ std::string first_line(const std::string& message) {
   return line;
 }
 
-}  // namespace
+} // namespace
 
 Trial try_device(const std::string& name) {
   try {
@@ -53,7 +53,7 @@ double sgemm_gflops(int size, double seconds) {
   const int threads = at::get_num_threads();
   at::set_num_threads(1);
   const at::Tensor a = at::ones({size, size}, at::kFloat);
-  at::Tensor product = at::mm(a, a);  // warm: buffers, kernel choice
+  at::Tensor product = at::mm(a, a); // warm: buffers, kernel choice
   const double flops = 2.0 * size * size * size;
   double best = 0;
   const auto stop = Clock::now() + std::chrono::duration<double>(seconds);
@@ -67,4 +67,4 @@ double sgemm_gflops(int size, double seconds) {
   return best;
 }
 
-}  // namespace temper::libtorch
+} // namespace temper::libtorch

@@ -9,7 +9,7 @@ namespace temper::libtorch {
 
 struct Trial {
   bool works = false;
-  std::string why_not;  // one line, in LibTorch's words
+  std::string why_not; // one line, in LibTorch's words
 };
 
 // `device` as LibTorch spells it: "cpu", "mps", "cuda:1".
@@ -19,4 +19,4 @@ Trial try_device(const std::string& device);
 // so through its BLAS, on one thread; the best of what `seconds` allow.
 double sgemm_gflops(int size, double seconds);
 
-}  // namespace temper::libtorch
+} // namespace temper::libtorch

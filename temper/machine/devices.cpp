@@ -70,7 +70,7 @@ std::string failures(
           ". Run with --device auto, or see temper doctor."));
 }
 
-}  // namespace
+} // namespace
 
 std::vector<DeviceReport> list_devices(
     const Machine& machine,
@@ -132,4 +132,4 @@ std::string choose_device(
           "Known: auto, any, cpu, gpu, mps, cuda, cuda:N."));
 }
 
-}  // namespace temper::machine
+} // namespace temper::machine

@@ -12,8 +12,8 @@
 namespace temper::machine {
 
 struct DeviceReport {
-  std::string device;  // as LibTorch spells it: "cuda:0", "mps", "cpu"
-  std::string model;   // "Apple M2 Max", "NVIDIA A100"
+  std::string device; // as LibTorch spells it: "cuda:0", "mps", "cpu"
+  std::string model; // "Apple M2 Max", "NVIDIA A100"
   bool works = false;
   std::string why_not;
 };
@@ -33,4 +33,4 @@ std::string choose_device(
     const std::string& request,
     const std::vector<DeviceReport>& devices);
 
-}  // namespace temper::machine
+} // namespace temper::machine

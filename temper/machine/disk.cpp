@@ -9,7 +9,7 @@ namespace fs = std::filesystem;
 namespace {
 
 fs::path full_path(const fs::path& path) {
-  std::error_code error;  // the working directory may have been removed
+  std::error_code error; // the working directory may have been removed
   fs::path full = fs::absolute(path.empty() ? "." : path, error);
   return error ? fs::path("/") : full;
 }
@@ -22,7 +22,7 @@ std::string shown(const fs::path& full) {
   return (directory ? tidy.parent_path() : tidy).string();
 }
 
-}  // namespace
+} // namespace
 
 fs::path nearest_existing(const fs::path& path) {
   fs::path at = full_path(path);
@@ -43,4 +43,4 @@ Disk disk_space(const fs::path& path) {
   return disk;
 }
 
-}  // namespace temper::machine
+} // namespace temper::machine

@@ -14,4 +14,4 @@ std::filesystem::path nearest_existing(const std::filesystem::path& path);
 // `filesystem` is left empty: each platform names it in its own way.
 Disk disk_space(const std::filesystem::path& path);
 
-}  // namespace temper::machine
+} // namespace temper::machine

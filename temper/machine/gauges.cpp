@@ -45,7 +45,7 @@ std::vector<double> core_shares(
   return shares;
 }
 
-}  // namespace
+} // namespace
 
 const char* to_string(Pressure pressure) {
   switch (pressure) {
@@ -112,4 +112,4 @@ Sample Gauges::read() {
   return sample;
 }
 
-}  // namespace temper::machine
+} // namespace temper::machine

@@ -18,20 +18,20 @@ enum class Thermal { unknown, nominal, moderate, heavy, critical };
 
 struct GpuGauge {
   std::string name;
-  std::optional<double> utilisation;  // 0..1
+  std::optional<double> utilisation; // 0..1
   std::optional<std::uint64_t> used_bytes;
   std::optional<std::uint64_t> total_bytes;
-  std::optional<std::int64_t> recoveries;  // GPU resets since boot (Apple)
+  std::optional<std::int64_t> recoveries; // GPU resets since boot (Apple)
 };
 
 struct Sample {
-  double time_s = 0;                  // steady clock
-  std::optional<double> cpu;          // whole system, 0..1
-  std::vector<double> cores;          // each, 0..1
-  std::optional<double> process_cpu;  // in cores: 1.0 is one core busy
-  std::uint64_t rss_bytes = 0;        // macOS: physical footprint
+  double time_s = 0; // steady clock
+  std::optional<double> cpu; // whole system, 0..1
+  std::vector<double> cores; // each, 0..1
+  std::optional<double> process_cpu; // in cores: 1.0 is one core busy
+  std::uint64_t rss_bytes = 0; // macOS: physical footprint
   std::uint64_t peak_rss_bytes = 0;
-  std::uint64_t available_bytes = 0;  // to programs, without swapping
+  std::uint64_t available_bytes = 0; // to programs, without swapping
   std::uint64_t swap_used_bytes = 0;
   Pressure pressure = Pressure::unknown;
   // Linux: share of the last 10 s in which some task waited for memory, 0..1.
@@ -42,7 +42,7 @@ struct Sample {
   std::optional<double> network_in_bytes_per_s;
   std::optional<double> network_out_bytes_per_s;
   Thermal thermal = Thermal::unknown;
-  int open_files = 0;  // of this process
+  int open_files = 0; // of this process
 };
 
 const char* to_string(Pressure pressure);
@@ -51,7 +51,7 @@ const char* to_string(Thermal thermal);
 // Running totals as the system counts them; a Sample is made of two.
 struct Counters {
   struct Busy {
-    std::uint64_t busy = 0;  // in any unit, the same for both
+    std::uint64_t busy = 0; // in any unit, the same for both
     std::uint64_t total = 0;
   };
   Busy cpu;
@@ -91,4 +91,4 @@ class Gauges {
   bool first_ = true;
 };
 
-}  // namespace temper::machine
+} // namespace temper::machine

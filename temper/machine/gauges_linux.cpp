@@ -47,10 +47,10 @@ class LinuxSystem : public Gauges::System {
   std::unique_ptr<Nvml> nvml_ = Nvml::open();
 };
 
-}  // namespace
+} // namespace
 
 std::unique_ptr<Gauges::System> Gauges::System::open() {
   return std::make_unique<LinuxSystem>();
 }
 
-}  // namespace temper::machine
+} // namespace temper::machine

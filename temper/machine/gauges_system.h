@@ -18,4 +18,4 @@ struct Gauges::System {
   static std::unique_ptr<System> open();
 };
 
-}  // namespace temper::machine
+} // namespace temper::machine

@@ -12,7 +12,7 @@ std::string file_name(const std::string& path) {
   return path.substr(path.find_last_of('/') + 1);
 }
 
-}  // namespace
+} // namespace
 
 std::vector<std::string> openmp_runtimes(
     const std::vector<std::string>& libraries) {
@@ -47,4 +47,4 @@ std::string blas_name(const std::vector<std::string>& libraries) {
   return "";
 }
 
-}  // namespace temper::machine
+} // namespace temper::machine

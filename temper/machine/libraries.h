@@ -21,4 +21,4 @@ std::vector<std::string> openmp_runtimes(
 // "reference BLAS"; empty when none is recognised.
 std::string blas_name(const std::vector<std::string>& libraries);
 
-}  // namespace temper::machine
+} // namespace temper::machine

@@ -26,4 +26,4 @@ std::vector<std::string> loaded_libraries() {
   return paths;
 }
 
-}  // namespace temper::machine
+} // namespace temper::machine

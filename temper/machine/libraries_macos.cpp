@@ -6,7 +6,7 @@ namespace temper::machine {
 
 std::string executable_path() {
   std::uint32_t size = 0;
-  _NSGetExecutablePath(nullptr, &size);  // tells the size it needs
+  _NSGetExecutablePath(nullptr, &size); // tells the size it needs
   std::string path(size, '\0');
   if (_NSGetExecutablePath(path.data(), &size) != 0) return "";
   return path.c_str();
@@ -19,4 +19,4 @@ std::vector<std::string> loaded_libraries() {
   return paths;
 }
 
-}  // namespace temper::machine
+} // namespace temper::machine

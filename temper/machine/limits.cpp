@@ -14,7 +14,7 @@ std::uint64_t value_or_unlimited(rlim_t value) {
                                 : static_cast<std::uint64_t>(value);
 }
 
-}  // namespace
+} // namespace
 
 OpenFiles open_files() {
   rlimit limit{};
@@ -36,10 +36,10 @@ RaisedOpenFiles raise_open_files(std::uint64_t target) {
   rlimit limit{};
   if (wanted > raised.before.soft && getrlimit(RLIMIT_NOFILE, &limit) == 0) {
     limit.rlim_cur = static_cast<rlim_t>(wanted);
-    setrlimit(RLIMIT_NOFILE, &limit);  // refused: `after` shows it
+    setrlimit(RLIMIT_NOFILE, &limit); // refused: `after` shows it
   }
   raised.after = open_files();
   return raised;
 }
 
-}  // namespace temper::machine
+} // namespace temper::machine

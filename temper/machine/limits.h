@@ -23,4 +23,4 @@ struct RaisedOpenFiles {
 // never lowers it. 10240 is macOS's OPEN_MAX: it refuses more.
 RaisedOpenFiles raise_open_files(std::uint64_t target = 10240);
 
-}  // namespace temper::machine
+} // namespace temper::machine

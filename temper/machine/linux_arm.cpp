@@ -69,7 +69,7 @@ std::string name_of(std::string_view implementer, std::string_view part) {
   return clean(cat("ARM ", implementer, ":", part));
 }
 
-}  // namespace
+} // namespace
 
 std::string arm_model(std::string_view cpuinfo) {
   constexpr std::size_t kMostKinds = 4;
@@ -87,4 +87,4 @@ std::string arm_model(std::string_view cpuinfo) {
   return join(kinds, " + ");
 }
 
-}  // namespace temper::machine
+} // namespace temper::machine

@@ -114,10 +114,10 @@ std::optional<double> quota_of(const Cgroup& group) {
     const std::string line = read_line(group.directory / "cpu.max");
     const auto parts = words(line);
     if (parts.size() != 2) return std::nullopt;
-    quota_us = parse_u64(parts[0]);  // "max": none
+    quota_us = parse_u64(parts[0]); // "max": none
     period_us = parse_u64(parts[1]);
   } else {
-    quota_us = read_number(group.directory / "cpu.cfs_quota_us");  // -1: none
+    quota_us = read_number(group.directory / "cpu.cfs_quota_us"); // -1: none
     period_us = read_number(group.directory / "cpu.cfs_period_us");
   }
   if (!quota_us || !period_us || *quota_us == 0 || *period_us == 0)
@@ -125,7 +125,7 @@ std::optional<double> quota_of(const Cgroup& group) {
   return static_cast<double>(*quota_us) / static_cast<double>(*period_us);
 }
 
-}  // namespace
+} // namespace
 
 std::vector<Cgroup> linux_cgroups(
     const fs::path& root,
@@ -181,4 +181,4 @@ std::optional<std::uint64_t> memory_available(
   return least;
 }
 
-}  // namespace temper::machine
+} // namespace temper::machine

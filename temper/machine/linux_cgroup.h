@@ -15,7 +15,7 @@ namespace temper::machine {
 struct Cgroup {
   int version = 2;
   std::filesystem::path directory;
-  std::string name;  // "/user.slice", as its hierarchy calls it
+  std::string name; // "/user.slice", as its hierarchy calls it
 };
 
 // From the process's own group up to the mount, for one controller: "memory",
@@ -26,7 +26,7 @@ std::vector<Cgroup> linux_cgroups(
 
 struct CgroupLimit {
   std::uint64_t bytes = 0;
-  std::string source;  // "cgroup v2 /user.slice"
+  std::string source; // "cgroup v2 /user.slice"
 };
 
 // The tightest limit set; it may well be above physical memory.
@@ -40,4 +40,4 @@ std::optional<double> cpu_quota(const std::vector<Cgroup>& groups);
 std::optional<std::uint64_t> memory_available(
     const std::vector<Cgroup>& groups);
 
-}  // namespace temper::machine
+} // namespace temper::machine

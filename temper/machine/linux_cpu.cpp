@@ -196,7 +196,7 @@ std::string cpu_model(std::string_view cpuinfo) {
   return "";
 }
 
-}  // namespace
+} // namespace
 
 Cpu linux_cpu(
     const fs::path& root,
@@ -235,4 +235,4 @@ Cpu linux_cpu(
   return cpu;
 }
 
-}  // namespace temper::machine
+} // namespace temper::machine

@@ -54,4 +54,4 @@ std::vector<Gpu> linux_nvidia_gpus(const fs::path& root) {
   return gpus;
 }
 
-}  // namespace temper::machine
+} // namespace temper::machine

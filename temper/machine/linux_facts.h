@@ -38,4 +38,4 @@ std::vector<Gpu> linux_nvidia_gpus(const std::filesystem::path& root);
 // where x86 gives a name. Empty when it has no such numbers.
 std::string arm_model(std::string_view cpuinfo);
 
-}  // namespace temper::machine
+} // namespace temper::machine

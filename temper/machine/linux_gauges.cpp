@@ -81,7 +81,7 @@ std::optional<double> average_10s(
   return std::nullopt;
 }
 
-}  // namespace
+} // namespace
 
 // cpu0 user nice system idle iowait irq softirq steal guest guest_nice
 // Guest time is part of user time already.
@@ -111,7 +111,7 @@ void parse_cpu_times(std::string_view stat, Counters& counters) {
 
 // 8 0 sda reads merged sectors_read ms writes merged sectors_written ...
 void parse_disk_bytes(std::string_view diskstats, Counters& counters) {
-  constexpr std::uint64_t kSectorBytes = 512;  // here, whatever the disk has
+  constexpr std::uint64_t kSectorBytes = 512; // here, whatever the disk has
   std::vector<std::string_view> disks;
   std::uint64_t sectors_read = 0;
   std::uint64_t sectors_written = 0;
@@ -146,7 +146,7 @@ void parse_network_bytes(std::string_view dev, Counters& counters) {
   while (!dev.empty()) {
     const auto line = next_line(dev);
     const auto colon = line.rfind(':');
-    if (colon == std::string_view::npos) continue;  // the two heading lines
+    if (colon == std::string_view::npos) continue; // the two heading lines
     const auto name = trim(line.substr(0, colon));
     const auto parts = words(line.substr(colon + 1));
     if (name == "lo" || parts.size() < 9) continue;
@@ -208,4 +208,4 @@ void LinuxGauges::read(Sample& sample, Counters& now) {
   sample.thermal = thermal_.read(sample.time_s);
 }
 
-}  // namespace temper::machine
+} // namespace temper::machine

@@ -46,4 +46,4 @@ class LinuxGauges {
   LinuxThermal thermal_;
 };
 
-}  // namespace temper::machine
+} // namespace temper::machine

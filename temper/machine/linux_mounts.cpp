@@ -33,7 +33,7 @@ bool holds(const std::string& point, const std::string& path) {
   return path.size() == point.size() || path[point.size()] == '/';
 }
 
-}  // namespace
+} // namespace
 
 // 36 35 98:0 /root /point rw,noatime [optional fields ...] - ext4 /dev/sda rw
 std::vector<Mount> parse_mountinfo(std::string_view text) {
@@ -71,4 +71,4 @@ std::string filesystem_type(
   return best ? clean(best->type) : "";
 }
 
-}  // namespace temper::machine
+} // namespace temper::machine

@@ -10,10 +10,10 @@
 namespace temper::machine {
 
 struct Mount {
-  std::string root;  // the part of the file system that is mounted here
+  std::string root; // the part of the file system that is mounted here
   std::string point;
-  std::string type;     // "ext4", "cgroup2"
-  std::string options;  // of the file system: "rw,memory"
+  std::string type; // "ext4", "cgroup2"
+  std::string options; // of the file system: "rw,memory"
 };
 
 std::vector<Mount> parse_mountinfo(std::string_view text);
@@ -24,4 +24,4 @@ std::string filesystem_type(
     const std::vector<Mount>& mounts,
     const std::filesystem::path& path);
 
-}  // namespace temper::machine
+} // namespace temper::machine

@@ -88,7 +88,7 @@ constexpr std::array kHypervisors{
     Hypervisor{"Parallels", "parallels"},
     Hypervisor{"Apple Virtualization", "apple"},
     Hypervisor{"Xen", "xen"},
-    Hypervisor{"Virtual Machine", "hyper-v"},  // Microsoft's product name
+    Hypervisor{"Virtual Machine", "hyper-v"}, // Microsoft's product name
     Hypervisor{"Google Compute Engine", "google"},
     Hypervisor{"Amazon EC2", "aws"},
     Hypervisor{"KVM", "kvm"},
@@ -112,7 +112,7 @@ std::string vm(const fs::path& root, const std::string& board) {
   return guest ? "unknown" : "";
 }
 
-}  // namespace
+} // namespace
 
 Platform linux_platform(const fs::path& root) {
   Platform platform;
@@ -132,4 +132,4 @@ Platform linux_platform(const fs::path& root) {
   return platform;
 }
 
-}  // namespace temper::machine
+} // namespace temper::machine

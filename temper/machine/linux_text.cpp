@@ -65,7 +65,7 @@ std::optional<std::uint64_t> parse_u64(std::string_view text) {
 }
 
 std::vector<int> parse_cpu_list(std::string_view text) {
-  constexpr std::uint64_t kMostCpus = 8192;  // the kernel's own NR_CPUS limit
+  constexpr std::uint64_t kMostCpus = 8192; // the kernel's own NR_CPUS limit
   std::vector<int> cpus;
   for (const std::string& part : split(trim(text), ',')) {
     const auto dash = part.find('-');
@@ -104,4 +104,4 @@ std::optional<std::uint64_t> read_number(const std::filesystem::path& path) {
   return text ? parse_u64(trim(*text)) : std::nullopt;
 }
 
-}  // namespace temper::machine
+} // namespace temper::machine

@@ -40,4 +40,4 @@ std::string clean(std::string_view text);
 std::string read_line(const std::filesystem::path& path);
 std::optional<std::uint64_t> read_number(const std::filesystem::path& path);
 
-}  // namespace temper::machine
+} // namespace temper::machine

@@ -51,7 +51,7 @@ Thermal level_at(std::int64_t mdeg, std::int64_t limit_mdeg) {
   return Thermal::nominal;
 }
 
-}  // namespace
+} // namespace
 
 LinuxThermal::LinuxThermal(const fs::path& root) {
   constexpr std::size_t kMostZones = 16;
@@ -61,7 +61,7 @@ LinuxThermal::LinuxThermal(const fs::path& root) {
     if (const auto limit = limit_of(zone))
       zones_.push_back({zone / "temp", *limit});
   }
-  std::set<std::string> packages;  // one counter for all cores of a package
+  std::set<std::string> packages; // one counter for all cores of a package
   for (const auto& cpu : children(root / "sys/devices/system/cpu", "cpu")) {
     const fs::path counter = cpu / "thermal_throttle/package_throttle_count";
     if (!read_number(counter)) continue;
@@ -93,4 +93,4 @@ Thermal LinuxThermal::look() {
   return std::max(worst, slowed ? Thermal::heavy : Thermal::nominal);
 }
 
-}  // namespace temper::machine
+} // namespace temper::machine

@@ -23,7 +23,7 @@ class LinuxThermal {
  private:
   struct Zone {
     std::filesystem::path temperature;
-    std::int64_t limit_mdeg;  // the lowest of its hot and critical points
+    std::int64_t limit_mdeg; // the lowest of its hot and critical points
   };
 
   Thermal look();
@@ -35,4 +35,4 @@ class LinuxThermal {
   std::optional<double> looked_s_;
 };
 
-}  // namespace temper::machine
+} // namespace temper::machine

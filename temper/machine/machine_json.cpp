@@ -97,7 +97,7 @@ Json json(const libtorch::Facts& facts) {
   };
 }
 
-}  // namespace
+} // namespace
 
 std::string to_json(const Machine& machine) {
   Json gpus = Json::array();
@@ -118,4 +118,4 @@ std::string to_json(const Machine& machine) {
   return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace temper::machine
+} // namespace temper::machine

@@ -13,7 +13,7 @@ namespace {
 // As nvml.h of NVIDIA declares them; every call returns 0 for success.
 struct Device;
 struct Utilization {
-  unsigned gpu;  // per cent
+  unsigned gpu; // per cent
   unsigned memory;
 };
 struct MemoryInfo {
@@ -22,9 +22,9 @@ struct MemoryInfo {
   unsigned long long used;
 };
 constexpr int kSuccess = 0;
-constexpr std::size_t kNameBytes = 96;  // NVML_DEVICE_NAME_V2_BUFFER_SIZE
+constexpr std::size_t kNameBytes = 96; // NVML_DEVICE_NAME_V2_BUFFER_SIZE
 
-}  // namespace
+} // namespace
 
 struct Nvml::Library {
   void* handle = nullptr;
@@ -105,4 +105,4 @@ std::vector<GpuGauge> Nvml::read() const {
   return gauges;
 }
 
-}  // namespace temper::machine
+} // namespace temper::machine

@@ -29,4 +29,4 @@ class Nvml {
   std::unique_ptr<Library> library_;
 };
 
-}  // namespace temper::machine
+} // namespace temper::machine

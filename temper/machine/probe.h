@@ -12,4 +12,4 @@ namespace temper::machine {
 // is looked at.
 Machine probe(const std::filesystem::path& run_directory = ".");
 
-}  // namespace temper::machine
+} // namespace temper::machine

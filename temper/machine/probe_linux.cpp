@@ -58,7 +58,7 @@ Disk disk(const fs::path& run_directory) {
   return disk;
 }
 
-}  // namespace
+} // namespace
 
 Machine probe(const fs::path& run_directory) {
   const fs::path root = "/";
@@ -77,4 +77,4 @@ Machine probe(const fs::path& run_directory) {
   return machine;
 }
 
-}  // namespace temper::machine
+} // namespace temper::machine

@@ -76,7 +76,7 @@ void plan_threads(Startup& startup, int asked, const Machine& machine) {
           ")"));
 }
 
-}  // namespace
+} // namespace
 
 Startup plan_startup(
     const StartupRequest& request,
@@ -113,4 +113,4 @@ void apply_startup(const Startup& startup) {
   if (!startup.restart) libtorch::set_threads(startup.threads, 1);
 }
 
-}  // namespace temper::machine
+} // namespace temper::machine

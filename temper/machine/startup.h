@@ -17,16 +17,16 @@
 namespace temper::machine {
 
 struct StartupRequest {
-  bool mps_fallback = false;  // run operators MPS lacks on the CPU
-  int threads = 0;            // 0: as many as there are fast cores to use
-  bool inspect_only = false;  // doctor reports what others refuse
+  bool mps_fallback = false; // run operators MPS lacks on the CPU
+  int threads = 0; // 0: as many as there are fast cores to use
+  bool inspect_only = false; // doctor reports what others refuse
 };
 
 struct Startup {
-  std::vector<std::pair<std::string, std::string>> variables;  // to set
-  bool restart = false;  // with `variables` in the environment
+  std::vector<std::pair<std::string, std::string>> variables; // to set
+  bool restart = false; // with `variables` in the environment
   int threads = 1;
-  std::vector<std::string> reasons;  // one line each
+  std::vector<std::string> reasons; // one line each
 };
 
 // Error when the environment is one in which training must not start.
@@ -39,4 +39,4 @@ Startup plan_startup(
 // reasons. The restart is up to the caller, who knows the arguments.
 void apply_startup(const Startup& startup);
 
-}  // namespace temper::machine
+} // namespace temper::machine

@@ -65,5 +65,5 @@ TEST(SmallFile, IsReadWholeOrNotAtAll) {
       read_small_file(std::filesystem::temp_directory_path()), std::nullopt);
 }
 
-}  // namespace
-}  // namespace temper
+} // namespace
+} // namespace temper

@@ -25,5 +25,5 @@ TEST(Nearest, AnotherWordFindsNothing) {
   EXPECT_EQ(nearest("train", {}), std::nullopt);
 }
 
-}  // namespace
-}  // namespace temper
+} // namespace
+} // namespace temper

@@ -67,5 +67,5 @@ TEST(Text, VersionsCompareByNumber) {
   EXPECT_LT(*parse_version("2.9.1"), *parse_version("2.14"));
 }
 
-}  // namespace
-}  // namespace temper
+} // namespace
+} // namespace temper

@@ -149,5 +149,5 @@ TEST(Start, FallbackStartsTheProgramAgainOnce) {
   EXPECT_THAT(set.err, Not(HasSubstr(again)));
 }
 
-}  // namespace
-}  // namespace temper
+} // namespace
+} // namespace temper

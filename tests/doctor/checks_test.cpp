@@ -253,5 +253,5 @@ TEST(Checks, ASlowOrUnwritableDiskIsFound) {
   sick.expect("disk speed", Verdict::bad, "Permission denied");
 }
 
-}  // namespace
-}  // namespace temper::doctor
+} // namespace
+} // namespace temper::doctor

@@ -38,5 +38,5 @@ TEST_F(DiskSpeedTest, OfAPlaceThatIsNotThereIsAnError) {
   EXPECT_THAT(speed.error, testing::HasSubstr("cannot create a file"));
 }
 
-}  // namespace
-}  // namespace temper::doctor
+} // namespace
+} // namespace temper::doctor

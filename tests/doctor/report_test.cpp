@@ -75,5 +75,5 @@ TEST(Report, JsonSurvivesBytesThatAreNotUtf8) {
   EXPECT_NO_THROW(nlohmann::json::parse(to_json(checks, machine::Machine{})));
 }
 
-}  // namespace
-}  // namespace temper::doctor
+} // namespace
+} // namespace temper::doctor

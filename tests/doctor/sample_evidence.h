@@ -67,4 +67,4 @@ inline Check finding(const Evidence& evidence, const std::string& name) {
   return find(run_checks(evidence), name);
 }
 
-}  // namespace temper::doctor
+} // namespace temper::doctor

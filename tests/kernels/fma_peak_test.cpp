@@ -14,5 +14,5 @@ TEST(FmaPeak, IsAPlausibleSpeedOfARealCore) {
   EXPECT_LT(peak.gflops, 1000);
 }
 
-}  // namespace
-}  // namespace temper::kernels
+} // namespace
+} // namespace temper::kernels

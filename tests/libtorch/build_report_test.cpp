@@ -48,5 +48,5 @@ TEST(BuildReport, AnEmptyOrStrangeTextGivesNothing) {
   }
 }
 
-}  // namespace
-}  // namespace temper::libtorch
+} // namespace
+} // namespace temper::libtorch

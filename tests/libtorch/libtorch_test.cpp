@@ -25,7 +25,7 @@ TEST(LibTorch, DefaultThreadsAreThoseBeforeTemperSetAny) {
   EXPECT_GE(before, 1);
   set_threads(before + 1, 1);
   EXPECT_EQ(facts().default_threads, before);
-  set_threads(before, 1);  // the second inter-op call must not throw
+  set_threads(before, 1); // the second inter-op call must not throw
 }
 
 TEST(LibTorch, CpuPassesItsTrial) {
@@ -49,5 +49,5 @@ TEST(LibTorch, SgemmIsMeasured) {
   EXPECT_LT(gflops, 10000);
 }
 
-}  // namespace
-}  // namespace temper::libtorch
+} // namespace
+} // namespace temper::libtorch

@@ -59,5 +59,5 @@ TEST_F(Mps, ThatWorksIsTheDeviceAutoTakes) {
   EXPECT_EQ(machine::choose_device("gpu", devices()), "mps");
 }
 
-}  // namespace
-}  // namespace temper::libtorch
+} // namespace
+} // namespace temper::libtorch

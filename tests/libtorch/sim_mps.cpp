@@ -160,7 +160,7 @@ void run_on_host(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const std::size_t arguments = schema.arguments().size();
   const std::size_t base = stack->size() - arguments;
   const std::vector<c10::IValue> given(stack->begin() + base, stack->end());
-  std::unordered_map<const void*, at::Tensor> sources;  // by storage
+  std::unordered_map<const void*, at::Tensor> sources; // by storage
   for (std::size_t i = 0; i < arguments; ++i) {
     auto& value = (*stack)[base + i];
     if (value.isDevice()) value = c10::Device(at::kCPU);
@@ -182,7 +182,7 @@ void run_on_host(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     const bool computed = source == sources.end() ||
         (alias != nullptr && alias->isWrite()); // not a view
     if (fault == Fault::wrong_numbers && computed) host.add_(1);
-    if (alias != nullptr && alias->isWrite()) {  // the argument it wrote to
+    if (alias != nullptr && alias->isWrite()) { // the argument it wrote to
       for (std::size_t a = 0; a < arguments; ++a) {
         const auto* written = schema.arguments()[a].alias_info();
         if (written != nullptr && *written == *alias) value = given[a];
@@ -192,7 +192,7 @@ void run_on_host(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     const at::Tensor host = value.toTensor();
     const auto source = sources.find(host.storage().unsafeGetStorageImpl());
     if (source != sources.end()) {
-      value = device_tensor(source->second.storage(), host);  // a view
+      value = device_tensor(source->second.storage(), host); // a view
       continue;
     }
     if (fault == Fault::wrong_numbers) host.add_(1);
@@ -234,7 +234,7 @@ at::Tensor& copy(at::Tensor& to, const at::Tensor& from, bool) {
   return to;
 }
 
-}  // namespace
+} // namespace
 
 TORCH_LIBRARY_IMPL(_, MPS, library) {
   library.fallback(torch::CppFunction::makeFromBoxedFunction<&run_on_host>());
@@ -259,4 +259,4 @@ std::int64_t bytes_in_use() {
   return in_use;
 }
 
-}  // namespace temper::sim_mps
+} // namespace temper::sim_mps

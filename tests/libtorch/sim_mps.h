@@ -23,4 +23,4 @@ std::int64_t operators_run();
 // Bytes allocated on the device and not freed.
 std::int64_t bytes_in_use();
 
-}  // namespace temper::sim_mps
+} // namespace temper::sim_mps

@@ -115,5 +115,5 @@ TEST(Devices, AMisspeltNameGetsTheNearestOne) {
   EXPECT_THAT(error.hint(), HasSubstr("Did you mean gpu?"));
 }
 
-}  // namespace
-}  // namespace temper::machine
+} // namespace
+} // namespace temper::machine

@@ -32,7 +32,7 @@ int nvmlDeviceGetCount_v2(unsigned* count) {
 
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) {
   static int handles[3] = {0, 1, 2};
-  if (index == 1) return 15;  // NVML_ERROR_GPU_IS_LOST
+  if (index == 1) return 15; // NVML_ERROR_GPU_IS_LOST
   *device = &handles[index];
   return 0;
 }
@@ -48,7 +48,7 @@ int nvmlDeviceGetName(void* device, char* name, unsigned length) {
 }
 
 int nvmlDeviceGetUtilizationRates(void* device, Utilization* rates) {
-  if (*static_cast<int*>(device) != 0) return 3;  // NVML_ERROR_NOT_SUPPORTED
+  if (*static_cast<int*>(device) != 0) return 3; // NVML_ERROR_NOT_SUPPORTED
   *rates = {87, 40};
   return 0;
 }
@@ -58,4 +58,4 @@ int nvmlDeviceGetMemoryInfo(void*, MemoryInfo* memory) {
   return 0;
 }
 
-}  // extern "C"
+} // extern "C"

@@ -47,4 +47,4 @@ class FakeRoot {
   std::filesystem::path path_;
 };
 
-}  // namespace temper::machine
+} // namespace temper::machine

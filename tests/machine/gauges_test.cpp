@@ -133,5 +133,5 @@ TEST(Gauges, LevelsHaveNames) {
   EXPECT_STREQ(to_string(Thermal::critical), "critical");
 }
 
-}  // namespace
-}  // namespace temper::machine
+} // namespace
+} // namespace temper::machine

@@ -47,5 +47,5 @@ TEST(Libraries, OfThisProcessAreReal) {
   EXPECT_THAT(executable_path(), HasSubstr("temper_core_tests"));
 }
 
-}  // namespace
-}  // namespace temper::machine
+} // namespace
+} // namespace temper::machine

@@ -57,7 +57,7 @@ TEST(AddressSpaceLimit, IsReadAndNothingWhenUnlimited) {
   ASSERT_EQ(getrlimit(RLIMIT_AS, &saved), 0);
   EXPECT_EQ(address_space_limit().has_value(), saved.rlim_cur != RLIM_INFINITY);
   rlimit limited = saved;
-  limited.rlim_cur = rlim_t{1} << 46;  // so high that nothing breaks
+  limited.rlim_cur = rlim_t{1} << 46; // so high that nothing breaks
   if (setrlimit(RLIMIT_AS, &limited) != 0) GTEST_SKIP() << "not settable";
   EXPECT_EQ(address_space_limit(), std::uint64_t{1} << 46);
   setrlimit(RLIMIT_AS, &saved);
@@ -92,5 +92,5 @@ TEST(Disk, SpaceIsThatOfTheParentAndThePathIsTheOneAskedFor) {
   EXPECT_EQ(disk_space("/").path, "/");
 }
 
-}  // namespace
-}  // namespace temper::machine
+} // namespace
+} // namespace temper::machine

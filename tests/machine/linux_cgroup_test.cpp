@@ -267,5 +267,5 @@ TEST(LinuxMemory, BrokenMeminfoIsUnknownNotWrong) {
   }
 }
 
-}  // namespace
-}  // namespace temper::machine
+} // namespace
+} // namespace temper::machine

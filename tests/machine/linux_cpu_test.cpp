@@ -275,5 +275,5 @@ TEST(LinuxCpu, ImpossibleNumbersAreSurvived) {
   EXPECT_EQ(cpu.l3_bytes, 0U);
 }
 
-}  // namespace
-}  // namespace temper::machine
+} // namespace
+} // namespace temper::machine

@@ -166,5 +166,5 @@ TEST(LinuxNvidia, WithoutADriverThereAreNone) {
   EXPECT_TRUE(linux_nvidia_gpus(root.path()).empty());
 }
 
-}  // namespace
-}  // namespace temper::machine
+} // namespace
+} // namespace temper::machine

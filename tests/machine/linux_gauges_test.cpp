@@ -177,5 +177,5 @@ TEST(LinuxGauges, NothingReadableIsNothingClaimed) {
   EXPECT_EQ(sample.thermal, Thermal::unknown);
 }
 
-}  // namespace
-}  // namespace temper::machine
+} // namespace
+} // namespace temper::machine

@@ -40,5 +40,5 @@ TEST(LinuxMounts, BrokenLinesAreLeftOut) {
   EXPECT_EQ(filesystem_type({}, "/"), "");
 }
 
-}  // namespace
-}  // namespace temper::machine
+} // namespace
+} // namespace temper::machine

@@ -72,5 +72,5 @@ TEST(LinuxThermal, SensorsAreAskedEveryFewSecondsOnly) {
   EXPECT_EQ(thermal.read(105), Thermal::critical);
 }
 
-}  // namespace
-}  // namespace temper::machine
+} // namespace
+} // namespace temper::machine

@@ -76,5 +76,5 @@ TEST(MachineJson, NamesThatAreNotUtf8AreReplacedNotFatal) {
   EXPECT_NO_THROW(parsed(machine));
 }
 
-}  // namespace
-}  // namespace temper::machine
+} // namespace
+} // namespace temper::machine

@@ -50,7 +50,7 @@ TEST_F(NvmlTest, TheLibraryIsStoppedAsOftenAsItWasStarted) {
 }
 
 TEST_F(NvmlTest, WithoutADriverThereIsNothingToReadOrStop) {
-  number("fake_nvml_init_result") = 9;  // NVML_ERROR_DRIVER_NOT_LOADED
+  number("fake_nvml_init_result") = 9; // NVML_ERROR_DRIVER_NOT_LOADED
   EXPECT_EQ(Nvml::open(TEMPER_FAKE_NVML), nullptr);
   EXPECT_EQ(number("fake_nvml_running"), 0);
 }
@@ -63,5 +63,5 @@ TEST(Nvml, ALibraryWithoutTheFunctionsIsNothing) {
   EXPECT_EQ(Nvml::open(TEMPER_OTHER_LIBRARY), nullptr);
 }
 
-}  // namespace
-}  // namespace temper::machine
+} // namespace
+} // namespace temper::machine

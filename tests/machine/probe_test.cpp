@@ -87,5 +87,5 @@ TEST(Probe, LooksAtTheDiskOfARunDirectoryThatIsNotThereYet) {
   EXPECT_FALSE(machine.disk.filesystem.empty());
 }
 
-}  // namespace
-}  // namespace temper::machine
+} // namespace
+} // namespace temper::machine

@@ -73,7 +73,7 @@ TEST(Startup, DuplicateOpenmpIsRefusedExceptForInspection) {
 TEST(Startup, ThreadsAreTheFastCoresThisProcessMayUse) {
   Machine machine = mac();
   EXPECT_EQ(plan_startup({}, {}, machine).threads, 4);
-  machine.cpu.usable = 2.5;  // a container's quota
+  machine.cpu.usable = 2.5; // a container's quota
   EXPECT_EQ(plan_startup({}, {}, machine).threads, 2);
   machine.cpu.usable = 0.5;
   EXPECT_EQ(plan_startup({}, {}, machine).threads, 1);
@@ -89,5 +89,5 @@ TEST(Startup, EveryDecisionCarriesItsReason) {
   EXPECT_THAT(startup.reasons, Contains(HasSubstr("1.0: out of memory is")));
 }
 
-}  // namespace
-}  // namespace temper::machine
+} // namespace
+} // namespace temper::machine

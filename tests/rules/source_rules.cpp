@@ -117,7 +117,7 @@ std::string broken_include(
   return cat(room, " may not include ", other);
 }
 
-}  // namespace
+} // namespace
 
 std::vector<std::string> broken_rules(
     const SourceFile& file,
@@ -179,4 +179,4 @@ std::set<std::string> torch_files_of(const std::string& cmake_lists) {
   return files;
 }
 
-}  // namespace temper::rules
+} // namespace temper::rules

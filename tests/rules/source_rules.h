@@ -10,7 +10,7 @@
 namespace temper::rules {
 
 struct SourceFile {
-  std::string path;  // below temper/: "machine/probe.h"
+  std::string path; // below temper/: "machine/probe.h"
   std::string text;
 };
 
@@ -22,4 +22,4 @@ std::vector<std::string> broken_rules(
 // The files CMake builds with torch: set(torch_files ...) of its list.
 std::set<std::string> torch_files_of(const std::string& cmake_lists);
 
-}  // namespace temper::rules
+} // namespace temper::rules

@@ -99,5 +99,5 @@ TEST(SourceRules, OtherHouseRulesAreSeen) {
       ElementsAre(HasSubstr("longer than 500")));
 }
 
-}  // namespace
-}  // namespace temper::rules
+} // namespace
+} // namespace temper::rules
