@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2016,SC2034
 # Sourced by the test_*.sh scripts: Debian trees made with mmdebstrap, and
 # programs run inside them. Bash.
 #

@@ -6,7 +6,7 @@ set -eu
 . "$(dirname "$0")/chroot.sh"
 
 # The compiler's own C++ library must be no newer than the tree's.
-suite=$(. /etc/os-release && [ "$ID" = debian ] && echo "${VERSION_CODENAME-}")
+suite=$(. /etc/os-release && [ "$ID" = debian ] && echo "${VERSION_CODENAME-}") || :
 make_tree "${suite:-bookworm}" "$cache/arm64" --variant=extract \
   --arch=arm64 --include="libc6-dev,libstdc++6,$(packages build library)"
 
