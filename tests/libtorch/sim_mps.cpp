@@ -189,14 +189,9 @@ void run_on_host(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
       }
       continue;
     }
-    const at::Tensor host = value.toTensor();
-    const auto source = sources.find(host.storage().unsafeGetStorageImpl());
-    if (source != sources.end()) {
-      value = device_tensor(source->second.storage(), host); // a view
-      continue;
-    }
-    if (fault == Fault::wrong_numbers) host.add_(1);
-    value = adopt(host);
+    value = source == sources.end()
+        ? adopt(host)
+        : device_tensor(source->second.storage(), host); // a view
   }
 }
 
