@@ -29,5 +29,6 @@ install(FILES
   ${CMAKE_BINARY_DIR}/temperConfig.cmake
   ${CMAKE_BINARY_DIR}/temperConfigVersion.cmake
   ${CMAKE_CURRENT_LIST_DIR}/FindHWY.cmake
+  ${CMAKE_CURRENT_LIST_DIR}/find_codecs.cmake
   ${CMAKE_CURRENT_LIST_DIR}/find_torch.cmake
   DESTINATION ${package_dir})

@@ -28,6 +28,13 @@ build             library nlohmann-json3-dev     nlohmann-json     JSON
 build             library libcli11-dev           cli11             flags
 build             library libtomlplusplus-dev    tomlplusplus      TOML
 build             library libhwy-dev             highway           SIMD
+build             library libxxhash-dev          xxhash            hashes
+build             library libjpeg62-turbo-dev    jpeg-turbo        JPEG
+build             library libpng-dev             libpng            PNG
+build             library libwebp-dev            webp              WebP
+build             library zlib1g-dev             -                 gzip
+build             library libzip-dev             libzip            npz
+build             library libcurl4-openssl-dev   -                 downloads
 build             library libgtest-dev           googletest        tests
 build             library libgmock-dev           googletest        tests
 build             library libbenchmark-dev       google-benchmark  benchmarks

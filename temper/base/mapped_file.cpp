@@ -1,0 +1,60 @@
+#include "temper/base/mapped_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "temper/base/error.h"
+#include "temper/base/text.h"
+
+namespace temper {
+namespace {
+
+[[noreturn]] void refuse(const std::filesystem::path& path, const char* why) {
+  throw Error(cat("cannot read ", path.string(), ": ", why, "."));
+}
+
+} // namespace
+
+MappedFile::MappedFile(const std::filesystem::path& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) refuse(path, std::strerror(errno));
+  struct stat status {};
+  const bool regular =
+      ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
+  size_ = regular ? static_cast<std::size_t>(status.st_size) : 0;
+  void* mapped = nullptr;
+  if (size_ > 0)
+    mapped = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor, 0);
+  const int failure = errno;
+  ::close(descriptor);
+  if (!regular) refuse(path, "it is not a file");
+  if (mapped == MAP_FAILED) refuse(path, std::strerror(failure));
+  data_ = static_cast<const std::uint8_t*>(mapped);
+}
+
+MappedFile::~MappedFile() {
+  if (data_ != nullptr) ::munmap(const_cast<std::uint8_t*>(data_), size_);
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+void MappedFile::expect_random_access() const {
+  if (data_ != nullptr)
+    ::madvise(const_cast<std::uint8_t*>(data_), size_, MADV_RANDOM);
+}
+
+} // namespace temper

@@ -1,0 +1,112 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "temper/base/atomic_file.h"
+#include "temper/base/error.h"
+#include "temper/base/file.h"
+#include "temper/base/hash.h"
+#include "temper/base/mapped_file.h"
+
+namespace temper {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Files : public testing::Test {
+ protected:
+  Files()
+      : folder_(
+            fs::temp_directory_path() /
+            ("temper-files-" + std::to_string(::getpid()))) {
+    fs::create_directory(folder_);
+  }
+  ~Files() override {
+    fs::remove_all(folder_);
+  }
+  int entries() const {
+    return static_cast<int>(std::distance(
+        fs::directory_iterator(folder_), fs::directory_iterator{}));
+  }
+  fs::path folder_;
+};
+
+TEST_F(Files, AnAtomicFileAppearsOnlyWhenCommitted) {
+  const fs::path path = folder_ / "a";
+  {
+    AtomicFile file(path);
+    file.write("hello ");
+    file.write("world");
+    file.write_at(0, "J", 1);
+    EXPECT_EQ(file.size(), 11U);
+    EXPECT_FALSE(fs::exists(path));
+    file.commit();
+  }
+  EXPECT_EQ(read_small_file(path), "Jello world");
+  EXPECT_EQ(entries(), 1);
+}
+
+TEST_F(Files, AnAbandonedAtomicFileLeavesTheOldOne) {
+  const fs::path path = folder_ / "a";
+  write_file_atomically(path, "old");
+  {
+    AtomicFile file(path);
+    file.write("half of the n");
+  }
+  EXPECT_EQ(read_small_file(path), "old");
+  EXPECT_EQ(entries(), 1);
+}
+
+TEST_F(Files, APlaceThatCannotBeWrittenIsAnError) {
+  try {
+    AtomicFile file(folder_ / "no" / "such" / "folder");
+    FAIL() << "did not throw";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("No such file or directory"));
+  }
+}
+
+TEST_F(Files, AMappedFileShowsItsBytes) {
+  write_file_atomically(folder_ / "a", "bytes");
+  MappedFile file(folder_ / "a");
+  MappedFile moved(std::move(file));
+  ASSERT_EQ(moved.size(), 5U);
+  EXPECT_EQ(moved.bytes()[4], 's');
+  moved.expect_random_access();
+  write_file_atomically(folder_ / "empty", "");
+  EXPECT_EQ(MappedFile(folder_ / "empty").size(), 0U);
+}
+
+TEST_F(Files, WhatCannotBeMappedIsAnErrorWithItsName) {
+  EXPECT_THROW(MappedFile(folder_ / "absent"), Error);
+  try {
+    const MappedFile file(folder_);
+    FAIL() << "did not throw";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr(folder_.string()));
+    EXPECT_THAT(error.what(), testing::HasSubstr("not a file"));
+  }
+}
+
+TEST(Hash, IsXxh3AndTheSameInPieces) {
+  EXPECT_EQ(hash64(""), 0x2d06800538d394c2ULL); // XXH3's published value
+  Hasher pieces;
+  pieces.add("ab", 2);
+  pieces.add("c", 1);
+  EXPECT_EQ(pieces.value(), hash64("abc"));
+}
+
+TEST(Hash, TextsAreAddedWithTheirLengths) {
+  Hasher a;
+  a.add(std::string_view("ab"));
+  a.add(std::string_view("c"));
+  Hasher b;
+  b.add(std::string_view("a"));
+  b.add(std::string_view("bc"));
+  EXPECT_NE(a.value(), b.value());
+}
+
+} // namespace
+} // namespace temper
