@@ -1,5 +1,5 @@
-// A short write and fsync in the place where runs will be written. Checkpoints
-// are durable only after an fsync, so that is what is timed.
+// A short write and sync in the place where runs will be written. Checkpoints
+// are durable only once synced, so that is what is timed.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "temper/base/sync.h"
 #include "temper/base/text.h"
 #include "temper/doctor/evidence.h"
 
@@ -52,7 +53,7 @@ class ScratchFile {
   }
 
   bool sync() const {
-    return ::fsync(descriptor_) == 0;
+    return sync_file(descriptor_);
   }
 
  private:

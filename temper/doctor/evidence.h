@@ -25,7 +25,7 @@ struct BlasSpeed {
 
 struct DiskSpeed {
   std::string error; // why it could not be measured
-  double write_bytes_per_s = 0; // fsync included
+  double write_bytes_per_s = 0; // synced
   double fsync_s = 0; // of one small write
 };
 

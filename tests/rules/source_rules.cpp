@@ -36,7 +36,7 @@ const std::map<std::string, Rooms>& arrows() {
       {"config", {"base"}},
       {"journal", {"base"}},
       {"plan", {"base", "libtorch", "machine", "config"}},
-      {"data", {"base", "config"}},
+      {"data", {"base", "config", "kernels"}},
       {"graph", {"base"}},
       {"kernels", {"base"}},
       {"model", {"base", "libtorch", "config", "graph", "kernels"}},
