@@ -105,9 +105,10 @@ TEST(Doctor, JsonIsOneObjectAndNothingElse) {
   EXPECT_EQ(run.code, json.at("verdict") == "bad" ? 3 : 0);
   EXPECT_GT(json.at("machine").at("memory").at("physical_bytes"), 0);
   std::vector<std::string> groups;
-  for (const auto& check : json.at("checks"))
-    if (groups.empty() || groups.back() != check.at("group"))
-      groups.push_back(check.at("group"));
+  for (const auto& check : json.at("checks")) {
+    const auto group = check.at("group").get<std::string>();
+    if (groups.empty() || groups.back() != group) groups.push_back(group);
+  }
   EXPECT_THAT(
       groups,
       testing::ElementsAre("machine", "build", "limits", "devices", "storage"));
