@@ -1,6 +1,7 @@
 #include "temper/base/error.h"
 #include "temper/base/text.h"
 #include "temper/doctor/checks.h"
+#include "temper/doctor/mps_floor.h"
 
 namespace temper::doctor {
 namespace {
@@ -13,13 +14,6 @@ bool has_gpu(const machine::Machine& machine, const std::string& vendor) {
   return false;
 }
 
-// The oldest macOS on which a LibTorch offers MPS.
-Version mps_floor(const Version& libtorch) {
-  if (libtorch < Version{2, 6, 0}) return {12, 3, 0};
-  if (libtorch < Version{2, 9, 0}) return {13, 0, 0};
-  return {14, 0, 0};
-}
-
 std::optional<Check> macos_too_old(const Evidence& evidence) {
   const auto& machine = evidence.machine;
   if (!machine.apple_silicon() || !machine.libtorch.mps_built)
@@ -27,8 +21,8 @@ std::optional<Check> macos_too_old(const Evidence& evidence) {
   const auto macos = parse_version(machine.platform.version);
   const auto libtorch = parse_version(machine.libtorch.version);
   if (!macos || !libtorch) return std::nullopt;
-  const Version floor = mps_floor(*libtorch);
-  if (*macos >= floor) return std::nullopt;
+  const auto floor = mps_floor(*libtorch);
+  if (!floor || *macos >= *floor) return std::nullopt;
   return Check{
       kGroup,
       "macOS for MPS",
@@ -37,9 +31,9 @@ std::optional<Check> macos_too_old(const Evidence& evidence) {
           "; LibTorch ",
           machine.libtorch.version,
           " offers MPS from ",
-          floor.major,
+          floor->major,
           ".",
-          floor.minor,
+          floor->minor,
           " on"),
       Verdict::bad,
       "Update macOS, or build temper with an older LibTorch.",

@@ -1,9 +1,8 @@
 #include <algorithm>
-#include <array>
-#include <optional>
 
 #include "temper/base/text.h"
 #include "temper/doctor/known_bad.h"
+#include "temper/doctor/mps_floor.h"
 #include "temper/doctor/python_rules.h"
 
 namespace temper::doctor {
@@ -11,28 +10,11 @@ namespace {
 
 using End = ProcessResult::End;
 
-// The macOS each torch wants before it offers MPS at all, newest first.
-struct Floor {
-  Version torch;
-  Version macos;
-};
-constexpr std::array<Floor, 3> kMacosFloors{{
-    {{2, 9, 0}, {14, 0, 0}},
-    {{2, 6, 0}, {13, 0, 0}},
-    {{1, 12, 0}, {12, 3, 0}},
-}};
-
-std::optional<Version> macos_floor(const Version& torch) {
-  for (const auto& floor : kMacosFloors)
-    if (torch >= floor.torch) return floor.macos;
-  return std::nullopt;
-}
-
 bool macos_too_old(const PythonCase& c) {
   const auto torch = installed_version(c.python, "torch");
   const auto macos = parse_version(c.machine.platform.version);
   if (!c.machine.apple_silicon() || !torch || !macos) return false;
-  const auto floor = macos_floor(*torch);
+  const auto floor = mps_floor(*torch);
   return floor && *macos < *floor;
 }
 
@@ -66,7 +48,7 @@ void torch_import(PythonCase& c) {
 
 void macos_for_mps(PythonCase& c) {
   if (!macos_too_old(c)) return;
-  const auto floor = *macos_floor(*installed_version(c.python, "torch"));
+  const auto floor = *mps_floor(*installed_version(c.python, "torch"));
   c.add(
       "macOS for MPS",
       cat(named_version(c.python, "torch"),
