@@ -63,7 +63,7 @@ std::string failures(
           request,
           "\" cannot be used: looked for ",
           looked_for,
-          failed.empty() ? ", and this LibTorch has none" : cat("; ", failed),
+          failed.empty() ? " and found none" : cat("; ", failed),
           "."),
       cat("Usable here: ",
           working(devices),
@@ -107,13 +107,13 @@ std::string choose_device(
   if (request == "cpu") return "cpu";
   if (request == "gpu") {
     const std::string gpu = first(is_gpu);
-    if (gpu.empty()) refuse(request, "CUDA and MPS devices", devices);
+    if (gpu.empty()) refuse(request, "CUDA and MPS in this LibTorch", devices);
     return gpu;
   }
   if (request == "mps") {
     const std::string mps =
         first([](const std::string& name) { return is_kind(name, "mps"); });
-    if (mps.empty()) refuse(request, "an MPS device", devices);
+    if (mps.empty()) refuse(request, "MPS in this LibTorch", devices);
     return mps;
   }
   if (is_kind(request, "cuda")) {
@@ -121,7 +121,8 @@ std::string choose_device(
     const std::string cuda = first([&](const std::string& name) {
       return numbered ? name == request : is_kind(name, "cuda");
     });
-    if (cuda.empty()) refuse(request, "a CUDA device", devices);
+    if (cuda.empty())
+      refuse(request, cat(request, " in this LibTorch"), devices);
     return cuda;
   }
   const auto meant =
