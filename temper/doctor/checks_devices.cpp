@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "temper/base/error.h"
 #include "temper/base/text.h"
 #include "temper/doctor/checks.h"
@@ -9,9 +11,10 @@ namespace {
 constexpr const char* kGroup = "devices";
 
 bool has_gpu(const machine::Machine& machine, const std::string& vendor) {
-  for (const auto& gpu : machine.gpus)
-    if (gpu.vendor == vendor) return true;
-  return false;
+  return std::any_of(
+      machine.gpus.begin(), machine.gpus.end(), [&](const machine::Gpu& gpu) {
+        return gpu.vendor == vendor;
+      });
 }
 
 std::optional<Check> macos_too_old(const Evidence& evidence) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 
 #include "temper/base/text.h"
 #include "temper/doctor/known_bad.h"
@@ -10,16 +11,17 @@ namespace {
 
 using End = ProcessResult::End;
 
-bool macos_too_old(const PythonCase& c) {
+// The macOS this torch wants, when this one is older.
+std::optional<Version> macos_wanted(const PythonCase& c) {
   const auto torch = installed_version(c.python, "torch");
   const auto macos = parse_version(c.machine.platform.version);
-  if (!c.machine.apple_silicon() || !torch || !macos) return false;
+  if (!c.machine.apple_silicon() || !torch || !macos) return std::nullopt;
   const auto floor = mps_floor(*torch);
-  return floor && *macos < *floor;
+  return floor && *macos < *floor ? floor : std::nullopt;
 }
 
 std::string why_unavailable(const PythonCase& c) {
-  if (macos_too_old(c)) return "macOS is too old for it";
+  if (macos_wanted(c)) return "macOS is too old for it";
   if (c.python.translated || c.python.architecture == "x86_64")
     return "Python runs under Rosetta";
   if (!c.machine.platform.vm.empty())
@@ -47,15 +49,15 @@ void torch_import(PythonCase& c) {
 }
 
 void macos_for_mps(PythonCase& c) {
-  if (!macos_too_old(c)) return;
-  const auto floor = *mps_floor(*installed_version(c.python, "torch"));
+  const auto wanted = macos_wanted(c);
+  if (!wanted) return;
   c.add(
       "macOS for MPS",
       cat(named_version(c.python, "torch"),
           " uses the GPU from macOS ",
-          floor.major,
+          wanted->major,
           ".",
-          floor.minor,
+          wanted->minor,
           " on; this is ",
           c.machine.platform.version),
       Verdict::bad,
