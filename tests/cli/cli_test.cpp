@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "temper/base/process.h"
@@ -16,11 +17,9 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-ProcessResult temper(
-    std::vector<std::string> arguments,
-    std::vector<std::string> environment = {}) {
-  std::vector<std::string> line{"env"};
-  line.insert(line.end(), environment.begin(), environment.end());
+ProcessResult temper_after(
+    std::vector<std::string> line,
+    const std::vector<std::string>& arguments) {
   for (const auto& word : tests::emulator_command())
     line.push_back(word);
   line.emplace_back(TEMPER_PROGRAM);
@@ -30,6 +29,14 @@ ProcessResult temper(
   const auto result = run_process(line, "", limits);
   EXPECT_EQ(result.end, ProcessResult::End::exited) << result.err;
   return result;
+}
+
+ProcessResult temper(
+    const std::vector<std::string>& arguments,
+    const std::vector<std::string>& environment = {}) {
+  std::vector<std::string> line{"env"};
+  line.insert(line.end(), environment.begin(), environment.end());
+  return temper_after(line, arguments);
 }
 
 TEST(Cli, HelpIsOneScreen) {
@@ -98,7 +105,27 @@ TEST(Cli, AnUnknownFlagGetsTheNearestOne) {
           HasSubstr("unknown flag --jsno"), HasSubstr("Did you mean --json?")));
   EXPECT_EQ(temper({"--vresion"}).code, 2);
   EXPECT_EQ(temper({"doctor", "surplus"}).code, 2);
-  EXPECT_EQ(temper({"doctor", "--device"}).code, 2);
+}
+
+TEST(Cli, AFlagWithoutItsValueOrWithAWrongOneIsAUsageError) {
+  const auto missing = temper({"doctor", "--device"});
+  EXPECT_EQ(missing.code, 2);
+  EXPECT_THAT(missing.err, HasSubstr("--device needs a value."));
+  const auto wrong = temper({"doctor", "--device", "gpx"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_EQ(wrong.out, "");
+  EXPECT_THAT(
+      wrong.err,
+      AllOf(
+          HasSubstr("unknown device \"gpx\""), HasSubstr("Did you mean gpu?")));
+}
+
+TEST(Cli, OutputThatCannotBeWrittenIsAFailure) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
+  const auto run =
+      temper_after({"sh", "-c", "exec \"$@\" >/dev/full", "sh"}, {"--help"});
+  EXPECT_EQ(run.code, 1);
+  EXPECT_THAT(run.err, HasSubstr("cannot write the output: No space left"));
 }
 
 TEST(Doctor, JsonIsOneObjectAndNothingElse) {

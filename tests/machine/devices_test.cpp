@@ -119,6 +119,11 @@ TEST(Devices, AMisspeltNameGetsTheNearestOne) {
   const Error error = error_of("gpuu", with(0, false));
   EXPECT_THAT(error.what(), HasSubstr("unknown device \"gpuu\""));
   EXPECT_THAT(error.hint(), HasSubstr("Did you mean gpu?"));
+  for (const char* name :
+       {"auto", "any", "cpu", "gpu", "mps", "cuda", "cuda:3"})
+    EXPECT_FALSE(unknown_device(name)) << name;
+  for (const char* name : {"", "cuda:", "cuda:x", "cuda:-1", "cpu:0", "CPU"})
+    EXPECT_TRUE(unknown_device(name)) << name;
 }
 
 } // namespace
