@@ -11,7 +11,6 @@ fi
 # Debian 12's own, 14, does not know std::source_location.
 tidy=$(command -v clang-tidy-19 || command -v clang-tidy)
 
-
 # One file, as started by xargs below. Warnings (-w) are for the compiler to
 # give. LibTorch 1.13's headers are not C++20 to clang: an error outside our
 # code is no verdict on it.

@@ -4,8 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 
+#include "temper/base/error.h"
 #include "temper/base/text.h"
 
 namespace temper::cli {
@@ -43,8 +46,12 @@ Console::Console(const Environment& environment)
 
 void Console::print(const std::string& text) {
   clear_progress();
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
+  const bool written =
+      std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  if (std::fflush(stdout) != 0 || !written)
+    throw Error(
+        cat("[cli] cannot write the output: ", std::strerror(errno), "."),
+        "Is the disk it goes to full?");
 }
 
 void Console::progress(const std::string& what) {

@@ -28,7 +28,8 @@ class Console {
     verbose_ = verbose;
   }
 
-  // The command's result, to standard output.
+  // The command's result, to standard output. Error when it cannot be written:
+  // a report that is cut short must not pass for one.
   void print(const std::string& text);
   // What it is busy with: a live line on a terminal, nothing in a pipe.
   void progress(const std::string& what);

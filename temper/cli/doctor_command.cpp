@@ -41,7 +41,11 @@ class DoctorCommand : public Command {
            "the device a run would ask for: auto, any, cpu, gpu, mps, cuda or "
            "cuda:N")
         ->type_name("D")
-        ->default_str("auto");
+        ->default_str("auto")
+        ->check([](const std::string& name) {
+          const auto error = machine::unknown_device(name);
+          return error ? cat(error->what(), " ", error->hint()) : "";
+        });
     app.add_option(
            "--dir",
            directory_,

@@ -20,8 +20,8 @@ std::string columns(const Rows& rows, int width) {
       std::max<std::size_t>(30, static_cast<std::size_t>(width) - left);
   std::string text;
   for (const auto& [name, meaning] : rows) {
-    std::string line = cat("  ", name, "  ");
-    if (line.size() > left)
+    std::string line = cat("  ", name);
+    if (line.size() + 2 > left)
       line += cat("\n", std::string(left, ' '));
     else
       line.append(left - line.size(), ' ');

@@ -73,6 +73,17 @@ const CommandEntry* find_command(const std::string& name) {
       meant ? cat("Did you mean ", *meant, "? ", see) : see);
 }
 
+// CLI11's words: "--device: 1 required D missing", "--device: ...".
+std::string in_our_words(const CLI::ParseError& error) {
+  const std::string words = error.what();
+  const auto colon = words.find(": ");
+  const bool about_a_flag = starts_with(words, "-") && colon != words.npos;
+  if (about_a_flag && contains(words, " required "))
+    return cat(words.substr(0, colon), " needs a value.");
+  if (about_a_flag) return words.substr(colon + 2);
+  return cat(words, ".");
+}
+
 // CLI11 reports by exception; the words become ours.
 void parse(
     CLI::App& app,
@@ -84,7 +95,7 @@ void parse(
     app.parse(arguments);
   } catch (const CLI::ParseError& error) {
     throw UsageError(
-        cat(error.what(), "."),
+        in_our_words(error),
         command.empty() ? "See temper --help."
                         : cat("See temper help ", command, "."));
   }

@@ -1,6 +1,9 @@
+#include <algorithm>
+
 #include "temper/base/error.h"
 #include "temper/base/text.h"
 #include "temper/doctor/checks.h"
+#include "temper/doctor/mps_floor.h"
 
 namespace temper::doctor {
 namespace {
@@ -8,16 +11,10 @@ namespace {
 constexpr const char* kGroup = "devices";
 
 bool has_gpu(const machine::Machine& machine, const std::string& vendor) {
-  for (const auto& gpu : machine.gpus)
-    if (gpu.vendor == vendor) return true;
-  return false;
-}
-
-// The oldest macOS on which a LibTorch offers MPS.
-Version mps_floor(const Version& libtorch) {
-  if (libtorch < Version{2, 6, 0}) return {12, 3, 0};
-  if (libtorch < Version{2, 9, 0}) return {13, 0, 0};
-  return {14, 0, 0};
+  return std::any_of(
+      machine.gpus.begin(), machine.gpus.end(), [&](const machine::Gpu& gpu) {
+        return gpu.vendor == vendor;
+      });
 }
 
 std::optional<Check> macos_too_old(const Evidence& evidence) {
@@ -27,8 +24,8 @@ std::optional<Check> macos_too_old(const Evidence& evidence) {
   const auto macos = parse_version(machine.platform.version);
   const auto libtorch = parse_version(machine.libtorch.version);
   if (!macos || !libtorch) return std::nullopt;
-  const Version floor = mps_floor(*libtorch);
-  if (*macos >= floor) return std::nullopt;
+  const auto floor = mps_floor(*libtorch);
+  if (!floor || *macos >= *floor) return std::nullopt;
   return Check{
       kGroup,
       "macOS for MPS",
@@ -37,9 +34,9 @@ std::optional<Check> macos_too_old(const Evidence& evidence) {
           "; LibTorch ",
           machine.libtorch.version,
           " offers MPS from ",
-          floor.major,
+          floor->major,
           ".",
-          floor.minor,
+          floor->minor,
           " on"),
       Verdict::bad,
       "Update macOS, or build temper with an older LibTorch.",

@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <array>
 #include <optional>
 
 #include "temper/base/text.h"
 #include "temper/doctor/known_bad.h"
+#include "temper/doctor/mps_floor.h"
 #include "temper/doctor/python_rules.h"
 
 namespace temper::doctor {
@@ -11,33 +11,17 @@ namespace {
 
 using End = ProcessResult::End;
 
-// The macOS each torch wants before it offers MPS at all, newest first.
-struct Floor {
-  Version torch;
-  Version macos;
-};
-constexpr std::array<Floor, 3> kMacosFloors{{
-    {{2, 9, 0}, {14, 0, 0}},
-    {{2, 6, 0}, {13, 0, 0}},
-    {{1, 12, 0}, {12, 3, 0}},
-}};
-
-std::optional<Version> macos_floor(const Version& torch) {
-  for (const auto& floor : kMacosFloors)
-    if (torch >= floor.torch) return floor.macos;
-  return std::nullopt;
-}
-
-bool macos_too_old(const PythonCase& c) {
+// The macOS this torch wants, when this one is older.
+std::optional<Version> macos_wanted(const PythonCase& c) {
   const auto torch = installed_version(c.python, "torch");
   const auto macos = parse_version(c.machine.platform.version);
-  if (!c.machine.apple_silicon() || !torch || !macos) return false;
-  const auto floor = macos_floor(*torch);
-  return floor && *macos < *floor;
+  if (!c.machine.apple_silicon() || !torch || !macos) return std::nullopt;
+  const auto floor = mps_floor(*torch);
+  return floor && *macos < *floor ? floor : std::nullopt;
 }
 
 std::string why_unavailable(const PythonCase& c) {
-  if (macos_too_old(c)) return "macOS is too old for it";
+  if (macos_wanted(c)) return "macOS is too old for it";
   if (c.python.translated || c.python.architecture == "x86_64")
     return "Python runs under Rosetta";
   if (!c.machine.platform.vm.empty())
@@ -65,15 +49,15 @@ void torch_import(PythonCase& c) {
 }
 
 void macos_for_mps(PythonCase& c) {
-  if (!macos_too_old(c)) return;
-  const auto floor = *macos_floor(*installed_version(c.python, "torch"));
+  const auto wanted = macos_wanted(c);
+  if (!wanted) return;
   c.add(
       "macOS for MPS",
       cat(named_version(c.python, "torch"),
           " uses the GPU from macOS ",
-          floor.major,
+          wanted->major,
           ".",
-          floor.minor,
+          wanted->minor,
           " on; this is ",
           c.machine.platform.version),
       Verdict::bad,

@@ -3,16 +3,11 @@
 // looking for the header or the member, not by comparing version numbers.
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
 
 namespace temper::libtorch {
 
 // Of the headers temper was compiled against.
 std::string header_version();
-
-// Metal's recommended working set: LibTorch tells from 2.5 on.
-std::optional<std::uint64_t> mps_recommended_bytes();
 
 } // namespace temper::libtorch

@@ -47,7 +47,6 @@ Facts facts() {
     facts.cuda_devices = static_cast<int>(torch::cuda::device_count());
   facts.mps_built = built_for(c10::DispatchKey::MPS);
   facts.mps_available = at::hasMPS();
-  facts.mps_recommended_bytes = mps_recommended_bytes();
   return facts;
 }
 

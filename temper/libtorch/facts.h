@@ -3,8 +3,6 @@
 // absent.cpp answers for a build without one.
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
 
 namespace temper::libtorch {
@@ -24,11 +22,12 @@ struct Facts {
   int cuda_devices = 0;
   bool mps_built = false;
   bool mps_available = false;
-  std::optional<std::uint64_t> mps_recommended_bytes;
 };
 
 // Cheap after the first call. LibTorch's default thread count is the one it
 // had at the first call or at the first set_threads(), whichever came before.
+// Asks nothing of the MPS allocator: that reads its watermarks when it is first
+// used, and start-up, which sets them, needs these facts first.
 Facts facts();
 
 void set_threads(int intra_op, int inter_op);

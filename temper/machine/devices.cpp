@@ -1,6 +1,7 @@
 #include "temper/machine/devices.h"
 
-#include "temper/base/error.h"
+#include <algorithm>
+
 #include "temper/base/nearest.h"
 #include "temper/base/text.h"
 
@@ -63,7 +64,7 @@ std::string failures(
           request,
           "\" cannot be used: looked for ",
           looked_for,
-          failed.empty() ? ", and this LibTorch has none" : cat("; ", failed),
+          failed.empty() ? " and found none" : cat("; ", failed),
           "."),
       cat("Usable here: ",
           working(devices),
@@ -92,9 +93,28 @@ std::vector<DeviceReport> list_devices(
   return devices;
 }
 
+std::optional<Error> unknown_device(const std::string& request) {
+  const std::vector<std::string> names{
+      "auto", "any", "cpu", "gpu", "mps", "cuda"};
+  if (std::find(names.begin(), names.end(), request) != names.end())
+    return std::nullopt;
+  constexpr std::string_view kNumbered = "cuda:";
+  if (starts_with(request, kNumbered) &&
+      parse_int(request.substr(kNumbered.size())).value_or(-1) >= 0)
+    return std::nullopt;
+  const auto meant = nearest(request, names);
+  return Error(
+      cat("[machine] unknown device \"", request, "\"."),
+      cat(meant ? cat("Did you mean ", *meant, "? ") : "",
+          "Known: ",
+          join(names, ", "),
+          ", cuda:N."));
+}
+
 std::string choose_device(
     const std::string& request,
     const std::vector<DeviceReport>& devices) {
+  if (const auto error = unknown_device(request)) throw *error;
   const auto first = [&](auto&& wanted) -> std::string {
     for (const auto& device : devices)
       if (device.works && wanted(device.device)) return device.device;
@@ -107,29 +127,21 @@ std::string choose_device(
   if (request == "cpu") return "cpu";
   if (request == "gpu") {
     const std::string gpu = first(is_gpu);
-    if (gpu.empty()) refuse(request, "CUDA and MPS devices", devices);
+    if (gpu.empty()) refuse(request, "CUDA and MPS in this LibTorch", devices);
     return gpu;
   }
   if (request == "mps") {
     const std::string mps =
         first([](const std::string& name) { return is_kind(name, "mps"); });
-    if (mps.empty()) refuse(request, "an MPS device", devices);
+    if (mps.empty()) refuse(request, "MPS in this LibTorch", devices);
     return mps;
   }
-  if (is_kind(request, "cuda")) {
-    const bool numbered = request != "cuda";
-    const std::string cuda = first([&](const std::string& name) {
-      return numbered ? name == request : is_kind(name, "cuda");
-    });
-    if (cuda.empty()) refuse(request, "a CUDA device", devices);
-    return cuda;
-  }
-  const auto meant =
-      nearest(request, {"auto", "any", "cpu", "gpu", "mps", "cuda", "cuda:0"});
-  throw Error(
-      cat("[machine] unknown device \"", request, "\"."),
-      cat(meant ? cat("Did you mean ", *meant, "? ") : "",
-          "Known: auto, any, cpu, gpu, mps, cuda, cuda:N."));
+  const bool numbered = request != "cuda";
+  const std::string cuda = first([&](const std::string& name) {
+    return numbered ? name == request : is_kind(name, "cuda");
+  });
+  if (cuda.empty()) refuse(request, cat(request, " in this LibTorch"), devices);
+  return cuda;
 }
 
 } // namespace temper::machine

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "temper/base/error.h"
 #include "temper/libtorch/trial.h"
 #include "temper/machine/machine.h"
 
@@ -26,7 +28,10 @@ std::vector<DeviceReport> list_devices(
     const Machine& machine,
     const TryDevice& try_device = libtorch::try_device);
 
-// What the user may ask for: auto, any, cpu, gpu, mps, cuda, cuda:N.
+// What the user may ask for: auto, any, cpu, gpu, mps, cuda, cuda:N. The error
+// for any other name, which the command line gives before anything is tried.
+std::optional<Error> unknown_device(const std::string& request);
+
 // `auto` and `any` never fail. Anything else that cannot be had is an Error
 // that names what was looked for and what is there.
 std::string choose_device(

@@ -6,23 +6,17 @@ namespace temper::machine {
 
 namespace fs = std::filesystem;
 
-namespace {
-
 fs::path full_path(const fs::path& path) {
   std::error_code error; // the working directory may have been removed
   fs::path full = fs::absolute(path.empty() ? "." : path, error);
   return error ? fs::path("/") : full;
 }
 
-// Without "." and "..", for people to read. Not for looking at the disk: past
-// a link, ".." is another place.
-std::string shown(const fs::path& full) {
-  const fs::path tidy = full.lexically_normal();
+std::string shown_path(const fs::path& path) {
+  const fs::path tidy = full_path(path).lexically_normal();
   const bool directory = !tidy.has_filename() && tidy != tidy.root_path();
   return (directory ? tidy.parent_path() : tidy).string();
 }
-
-} // namespace
 
 fs::path nearest_existing(const fs::path& path) {
   fs::path at = full_path(path);
@@ -34,7 +28,7 @@ fs::path nearest_existing(const fs::path& path) {
 
 Disk disk_space(const fs::path& path) {
   Disk disk;
-  disk.path = shown(full_path(path));
+  disk.path = shown_path(path);
   struct statvfs space {};
   if (statvfs(nearest_existing(path).c_str(), &space) != 0) return disk;
   const auto block_bytes = static_cast<std::uint64_t>(space.f_frsize);

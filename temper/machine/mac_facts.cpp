@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "temper/base/text.h"
+#include "temper/machine/disk.h"
 
 namespace temper::machine {
 namespace {
@@ -222,21 +223,18 @@ std::vector<Gpu> mac_gpus(MacSource& source) {
 
 Disk mac_disk(MacSource& source, const std::filesystem::path& path) {
   Disk disk;
-  disk.path = path.string();
-  std::filesystem::path place = path.empty() ? "." : path;
-  for (;;) {
-    if (const auto volume = source.volume(place)) {
-      disk.total_bytes = volume->total_bytes;
-      disk.free_bytes = volume->free_bytes;
-      disk.filesystem = volume->filesystem;
-      return disk;
-    }
-    // "runs" is a relative path whose parent is the empty one: here.
-    const std::filesystem::path parent =
-        place.has_parent_path() ? place.parent_path() : ".";
-    if (parent == place) return disk;
-    place = parent;
+  disk.path = shown_path(path);
+  std::filesystem::path place = full_path(path);
+  auto volume = source.volume(place);
+  while (!volume && place != place.root_path()) {
+    place = place.parent_path();
+    volume = source.volume(place);
   }
+  if (!volume) return disk;
+  disk.total_bytes = volume->total_bytes;
+  disk.free_bytes = volume->free_bytes;
+  disk.filesystem = volume->filesystem;
+  return disk;
 }
 
 std::string mac_gpu_vendor(const MacAccelerator& accelerator) {

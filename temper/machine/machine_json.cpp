@@ -93,7 +93,6 @@ Json json(const libtorch::Facts& facts) {
       {"cuda_devices", facts.cuda_devices},
       {"mps_built", facts.mps_built},
       {"mps_available", facts.mps_available},
-      {"mps_recommended_bytes", or_null(facts.mps_recommended_bytes)},
   };
 }
 

@@ -110,7 +110,7 @@ void apply_startup(const Startup& startup) {
             files.after.soft));
   for (const auto& reason : startup.reasons)
     log::detail(reason);
-  if (!startup.restart) libtorch::set_threads(startup.threads, 1);
+  libtorch::set_threads(startup.threads, 1);
 }
 
 } // namespace temper::machine

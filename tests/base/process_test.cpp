@@ -11,6 +11,7 @@
 
 #include "temper/base/text.h"
 #include "tests/base/alive.h"
+#include "tests/emulator.h"
 
 namespace temper {
 namespace {
@@ -59,6 +60,7 @@ TEST(Process, FindsTheProgramInThePath) {
 }
 
 TEST(Process, SaysWhyAProgramDidNotStart) {
+  if (tests::emulated()) GTEST_SKIP() << "the emulator hides it";
   const auto missing = run_process({"/no/such/program"});
   EXPECT_EQ(missing.end, End::not_started);
   EXPECT_EQ(missing.error, "No such file or directory");

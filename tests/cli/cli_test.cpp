@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "temper/base/process.h"
 #include "temper/base/text.h"
+#include "tests/emulator.h"
 
 namespace temper {
 namespace {
@@ -15,11 +17,11 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-ProcessResult temper(
-    std::vector<std::string> arguments,
-    std::vector<std::string> environment = {}) {
-  std::vector<std::string> line{"env"};
-  line.insert(line.end(), environment.begin(), environment.end());
+ProcessResult temper_after(
+    std::vector<std::string> line,
+    const std::vector<std::string>& arguments) {
+  for (const auto& word : tests::emulator_command())
+    line.push_back(word);
   line.emplace_back(TEMPER_PROGRAM);
   line.insert(line.end(), arguments.begin(), arguments.end());
   ProcessLimits limits;
@@ -27,6 +29,14 @@ ProcessResult temper(
   const auto result = run_process(line, "", limits);
   EXPECT_EQ(result.end, ProcessResult::End::exited) << result.err;
   return result;
+}
+
+ProcessResult temper(
+    const std::vector<std::string>& arguments,
+    const std::vector<std::string>& environment = {}) {
+  std::vector<std::string> line{"env"};
+  line.insert(line.end(), environment.begin(), environment.end());
+  return temper_after(line, arguments);
 }
 
 TEST(Cli, HelpIsOneScreen) {
@@ -95,7 +105,27 @@ TEST(Cli, AnUnknownFlagGetsTheNearestOne) {
           HasSubstr("unknown flag --jsno"), HasSubstr("Did you mean --json?")));
   EXPECT_EQ(temper({"--vresion"}).code, 2);
   EXPECT_EQ(temper({"doctor", "surplus"}).code, 2);
-  EXPECT_EQ(temper({"doctor", "--device"}).code, 2);
+}
+
+TEST(Cli, AFlagWithoutItsValueOrWithAWrongOneIsAUsageError) {
+  const auto missing = temper({"doctor", "--device"});
+  EXPECT_EQ(missing.code, 2);
+  EXPECT_THAT(missing.err, HasSubstr("--device needs a value."));
+  const auto wrong = temper({"doctor", "--device", "gpx"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_EQ(wrong.out, "");
+  EXPECT_THAT(
+      wrong.err,
+      AllOf(
+          HasSubstr("unknown device \"gpx\""), HasSubstr("Did you mean gpu?")));
+}
+
+TEST(Cli, OutputThatCannotBeWrittenIsAFailure) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
+  const auto run =
+      temper_after({"sh", "-c", "exec \"$@\" >/dev/full", "sh"}, {"--help"});
+  EXPECT_EQ(run.code, 1);
+  EXPECT_THAT(run.err, HasSubstr("cannot write the output: No space left"));
 }
 
 TEST(Doctor, JsonIsOneObjectAndNothingElse) {
@@ -105,9 +135,10 @@ TEST(Doctor, JsonIsOneObjectAndNothingElse) {
   EXPECT_EQ(run.code, json.at("verdict") == "bad" ? 3 : 0);
   EXPECT_GT(json.at("machine").at("memory").at("physical_bytes"), 0);
   std::vector<std::string> groups;
-  for (const auto& check : json.at("checks"))
-    if (groups.empty() || groups.back() != check.at("group"))
-      groups.push_back(check.at("group"));
+  for (const auto& check : json.at("checks")) {
+    const auto group = check.at("group").get<std::string>();
+    if (groups.empty() || groups.back() != group) groups.push_back(group);
+  }
   EXPECT_THAT(
       groups,
       testing::ElementsAre("machine", "build", "limits", "devices", "storage"));
@@ -139,6 +170,7 @@ TEST(Start, VerboseSaysWhatIsSetAndWhy) {
 }
 
 TEST(Start, FallbackStartsTheProgramAgainOnce) {
+  if (tests::emulated()) GTEST_SKIP() << "the kernel cannot start arm64 code";
   const auto run = temper({"--mps-fallback", "-v", "doctor"});
   const std::string again = "started again with the MPS fallback on";
   const auto at = run.err.find(again);

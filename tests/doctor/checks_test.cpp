@@ -191,6 +191,12 @@ TEST(Checks, AGpuThatIsThereAndDoesNotWorkIsBadWithItsReason) {
   mac.expect("mps", Verdict::warn, "Virtual machines report MPS");
 }
 
+TEST(Checks, ACpuThatCannotComputeIsBad) {
+  Sick sick;
+  sick.evidence.devices[0] = {"cpu", "Test CPU", false, "illegal instruction"};
+  sick.expect("cpu", Verdict::bad, "does not work: illegal instruction");
+}
+
 TEST(Checks, CudaWithoutAGpuIsANoteAndWithOneBad) {
   Sick sick;
   sick.evidence.machine.libtorch.cuda_built = true;

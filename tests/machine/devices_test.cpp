@@ -97,7 +97,7 @@ TEST(Devices, EveryNameATrainingUserKnowsIsUnderstood) {
 TEST(Devices, GpuWithoutAGpuNamesWhatWasLookedForAndWhatThereIs) {
   const Error none = error_of("gpu", with(0, false));
   EXPECT_THAT(none.what(), HasSubstr("CUDA and MPS"));
-  EXPECT_THAT(none.what(), HasSubstr("this LibTorch has none"));
+  EXPECT_THAT(none.what(), HasSubstr("in this LibTorch and found none"));
   EXPECT_THAT(none.hint(), HasSubstr("Usable here: cpu"));
 
   const Error broken = error_of("gpu", with(0, true));
@@ -105,14 +105,25 @@ TEST(Devices, GpuWithoutAGpuNamesWhatWasLookedForAndWhatThereIs) {
 }
 
 TEST(Devices, ACudaNumberThatIsNotThereIsAnError) {
-  EXPECT_THROW(
-      choose_device("cuda:7", list_devices(with(2, false), all_work)), Error);
+  const auto devices = list_devices(with(2, false), all_work);
+  try {
+    choose_device("cuda:7", devices);
+    FAIL() << "there is no cuda:7";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("looked for cuda:7 in this LibTorch"));
+    EXPECT_THAT(error.hint(), HasSubstr("Usable here: cuda:0, cuda:1, cpu"));
+  }
 }
 
 TEST(Devices, AMisspeltNameGetsTheNearestOne) {
   const Error error = error_of("gpuu", with(0, false));
   EXPECT_THAT(error.what(), HasSubstr("unknown device \"gpuu\""));
   EXPECT_THAT(error.hint(), HasSubstr("Did you mean gpu?"));
+  for (const char* name :
+       {"auto", "any", "cpu", "gpu", "mps", "cuda", "cuda:3"})
+    EXPECT_FALSE(unknown_device(name)) << name;
+  for (const char* name : {"", "cuda:", "cuda:x", "cuda:-1", "cpu:0", "CPU"})
+    EXPECT_TRUE(unknown_device(name)) << name;
 }
 
 } // namespace

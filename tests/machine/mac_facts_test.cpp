@@ -187,9 +187,12 @@ TEST(MacFacts, TheDiskIsThatOfTheNearestExistingParent) {
   EXPECT_EQ(disk.free_bytes, 120034123776u);
   EXPECT_EQ(disk.filesystem, "apfs");
 
-  mac.volumes["."] = {1000, 500, "here"};
+  const std::string here = std::filesystem::current_path().string();
+  mac.volumes[here] = {1000, 500, "here"};
   EXPECT_EQ(mac_disk(mac, "runs/today").filesystem, "here");
+  EXPECT_EQ(mac_disk(mac, "runs/today").path, here + "/runs/today");
   EXPECT_EQ(mac_disk(mac, "").filesystem, "here");
+  EXPECT_EQ(mac_disk(mac, ".").path, here);
 }
 
 TEST(MacFacts, WhatTheSystemDoesNotTellIsNotGuessed) {

@@ -4,6 +4,7 @@
 #include <IOKit/IOKitLib.h>
 #include <objc/objc.h>
 
+#include <cstdint>
 #include <cstring>
 #include <map>
 #include <stdexcept>

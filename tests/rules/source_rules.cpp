@@ -67,8 +67,7 @@ const std::map<std::string, Rooms>& arrows() {
 
 // Files that may print: the log's default sink, and the console.
 const std::set<std::string> kMayPrint{"base/log.cpp", "cli/console.cpp"};
-// A forked child that could not start its program has to leave at once.
-const std::set<std::string> kMayExit{"base/spawn.cpp", "cli/main.cpp"};
+const std::set<std::string> kMayExit{"cli/main.cpp"};
 
 // Raw strings hold other languages; their lines stay, so that numbers fit.
 std::string without_raw_strings(const std::string& text) {
