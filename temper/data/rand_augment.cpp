@@ -10,14 +10,27 @@
 namespace temper::data {
 namespace {
 
-// torch.linspace in float32: from the nearer end, so that both are exact.
+// torch.linspace in float32: from the nearer end, so that both are exact. The
+// last bit of torch's own depends on the vector unit it runs on; this is what
+// it gives with AVX2, where the multiplication and the addition are fused.
 double linspace(double first, double last, int bin, int bins) {
   const auto low = static_cast<float>(first);
   const auto high = static_cast<float>(last);
   const float step = (high - low) / static_cast<float>(bins - 1);
+  return double{
+      bin < bins / 2
+          ? std::fma(step, static_cast<float>(bin), low)
+          : std::fma(-step, static_cast<float>(bins - 1 - bin), high)};
+}
+
+// The same for a shift, of which the whole pixels count: rounded in between,
+// or half of 32 would be 15.
+double shift(double last, int bin, int bins) {
+  const auto high = static_cast<float>(last);
+  const float step = high / static_cast<float>(bins - 1);
   const float up = step * static_cast<float>(bin);
   const float down = step * static_cast<float>(bins - 1 - bin);
-  return double{bin < bins / 2 ? low + up : high - down};
+  return double{bin < bins / 2 ? up : high - down};
 }
 
 // What the two recipes differ in.
@@ -37,9 +50,9 @@ magnitude_of(Operation operation, int bin, int bins, const Extremes& most) {
     case Operation::shear_y:
       return linspace(0, most.shear, bin, bins);
     case Operation::translate_x:
-      return linspace(0, most.translate_x, bin, bins);
+      return shift(most.translate_x, bin, bins);
     case Operation::translate_y:
-      return linspace(0, most.translate_y, bin, bins);
+      return shift(most.translate_y, bin, bins);
     case Operation::rotate:
       return linspace(0, most.degrees, bin, bins);
     case Operation::brightness:
