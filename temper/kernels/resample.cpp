@@ -31,6 +31,29 @@ int taps_of(int in, int out, Filter filter) {
   return static_cast<int>(std::ceil(reach * stretch)) * 2 + 1;
 }
 
+std::uint32_t pair(std::int32_t first, std::int32_t second) {
+  return (static_cast<std::uint32_t>(first) & 0xFFFFU) |
+      (static_cast<std::uint32_t>(second) << 16);
+}
+
+void cut_into_pairs(ResampleWeights& result) {
+  const auto taps = static_cast<std::size_t>(result.taps);
+  const std::size_t pairs = (taps + 1) / 2;
+  const auto outputs = static_cast<std::size_t>(result.out);
+  result.pairs = static_cast<int>(pairs);
+  result.high.resize(outputs * pairs);
+  result.low.resize(outputs * pairs);
+  for (std::size_t i = 0; i < outputs; ++i) {
+    for (std::size_t p = 0; p < pairs; ++p) {
+      const std::int32_t* w = result.weights.data() + i * taps + 2 * p;
+      const std::int32_t first = w[0];
+      const std::int32_t second = 2 * p + 1 < taps ? w[1] : 0;
+      result.high[i * pairs + p] = pair(first >> 8, second >> 8);
+      result.low[i * pairs + p] = pair(first & 0xFF, second & 0xFF);
+    }
+  }
+}
+
 } // namespace
 
 void compute_weights(int in, int out, Filter filter, ResampleWeights& result) {
@@ -69,6 +92,7 @@ void compute_weights(int in, int out, Filter filter, ResampleWeights& result) {
     result.first[i] = first;
     result.count[i] = end - first;
   }
+  cut_into_pairs(result);
 }
 
 const ResampleWeights& WeightsCache::get(int in, int out, Filter filter) {

@@ -25,6 +25,12 @@ struct ResampleWeights {
   std::vector<std::int32_t> first;
   std::vector<std::int32_t> count;
   std::vector<std::int32_t> weights; // 0 behind an output's own
+  // The same two by two, cut into their upper 15 and lower 8 bits, for units
+  // that multiply pairs of 16-bit numbers: w = 256 high + low. `pairs` of each
+  // for an output; the first of two is in the lower half.
+  int pairs = 0;
+  std::vector<std::uint32_t> high;
+  std::vector<std::uint32_t> low;
 };
 
 // `filter` is bilinear or bicubic; in and out are at least 1.
