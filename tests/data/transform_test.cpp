@@ -1,0 +1,181 @@
+// Chance in transforms: what is drawn depends on the sample's key alone.
+#include "temper/data/transform.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "temper/data/colour.h"
+#include "temper/data/crop.h"
+#include "temper/data/erase.h"
+#include "temper/data/flip.h"
+#include "temper/data/rand_augment.h"
+#include "temper/data/resize.h"
+#include "temper/data/source.h"
+#include "tests/data/picture.h"
+
+namespace temper::data {
+namespace {
+
+using Bytes = std::string;
+
+Bytes bytes_of(const Image& image) {
+  return {image.pixels(), image.pixels() + image.bytes()};
+}
+
+// As the loader does it.
+Bytes run(
+    const Transforms& transforms,
+    const RandomStream& stream,
+    Image image,
+    Image spare = {}) {
+  for (std::size_t n = 0; n < transforms.size(); ++n) {
+    auto random = stream.substream(static_cast<std::uint8_t>(n));
+    transforms[n]->apply(image, spare, random);
+  }
+  return bytes_of(image);
+}
+
+template <class T, class... Arguments>
+std::shared_ptr<const Transform> make(Arguments... arguments) {
+  return std::make_shared<const T>(arguments...);
+}
+
+Transforms all_random() {
+  return {
+      make<RandomResizedCrop>(40, 36),
+      make<RandomCrop>(32, 30, 4),
+      make<HorizontalFlip>(),
+      make<ColourJitter>(JitterRange{0.4, 0.4, 0.4, 0.1}),
+      make<RandAugment>(),
+      make<TrivialAugment>(),
+      make<Cutout>(8)};
+}
+
+TEST(Transform, TheSameKeyGivesTheSameBytesWhateverTheBuffersHeld) {
+  const auto transforms = all_random();
+  std::set<Bytes> different;
+  for (std::uint64_t index = 0; index < 50; ++index) {
+    const RandomStream stream(7, 3, index);
+    const auto once = run(transforms, stream, picture(64, 48, 3, 1, 1));
+    const auto again =
+        run(transforms,
+            stream,
+            picture(64, 48, 3, 1, 1),
+            picture(200, 150, 3, 0, 9));
+    ASSERT_EQ(once, again) << index;
+    different.insert(once);
+  }
+  EXPECT_GT(different.size(), 45U);
+}
+
+TEST(Transform, SeedEpochAndIndexEachChangeTheBytes) {
+  const auto transforms = all_random();
+  const auto of = [&](std::uint64_t seed, std::uint32_t epoch, int index) {
+    const RandomStream stream(seed, epoch, static_cast<std::uint64_t>(index));
+    return run(transforms, stream, picture(64, 48, 3, 1, 1));
+  };
+  EXPECT_NE(of(1, 0, 0), of(2, 0, 0));
+  EXPECT_NE(of(1, 0, 0), of(1, 1, 0));
+  EXPECT_NE(of(1, 0, 0), of(1, 0, 1));
+}
+
+// However much the jitter and RandAugment draw, the crop before them stays.
+TEST(Transform, AddingOneDoesNotShiftTheDrawsOfOthers) {
+  const auto crop = make<RandomCrop>(16, 16, 4);
+  const auto flip = make<HorizontalFlip>();
+  const auto none = make<ColourJitter>(JitterRange{});
+  for (std::uint64_t index = 0; index < 40; ++index) {
+    const RandomStream stream(1, 2, index);
+    const auto alone = run({crop}, stream, picture(32, 32, 3, 1, 1));
+    const auto more = run({crop, none}, stream, picture(32, 32, 3, 1, 1));
+    EXPECT_EQ(alone, more);
+    // Number 1 draws the same, however much number 0 does: neither of these
+    // changes the image, but one draws twice and the other seven times.
+    const auto whole = make<RandomCrop>(32, 32, 0);
+    const auto first = run({none, flip}, stream, picture(32, 32, 3, 1, 1));
+    const auto second = run({whole, flip}, stream, picture(32, 32, 3, 1, 1));
+    EXPECT_EQ(first, second);
+  }
+}
+
+TEST(Transform, TheFlipMirrorsAboutHalfOfTheImages) {
+  const auto flip = make<HorizontalFlip>();
+  const auto before = bytes_of(picture(32, 32, 3, 0, 1));
+  int flipped = 0;
+  for (std::uint64_t index = 0; index < 1000; ++index) {
+    const RandomStream stream(1, 0, index);
+    if (run({flip}, stream, picture(32, 32, 3, 0, 1)) != before) ++flipped;
+  }
+  EXPECT_GT(flipped, 430);
+  EXPECT_LT(flipped, 570);
+}
+
+TEST(Transform, ARandomCropReachesEveryPlaceAndPadsWithBlack) {
+  const RandomCrop crop(32, 32, 4);
+  std::set<Bytes> places;
+  for (std::uint64_t index = 0; index < 2000; ++index) {
+    Image image = picture(32, 32, 1, 3, 1), spare; // all 77
+    RandomStream random(1, 0, index);
+    crop.apply(image, spare, random);
+    ASSERT_EQ(image.width(), 32);
+    places.insert(bytes_of(image));
+  }
+  EXPECT_EQ(places.size(), 81U); // 9 x 9, each with other black edges
+}
+
+TEST(Transform, ACropLargerThanTheImageIsABadSample) {
+  Image image = picture(10, 10, 3, 0, 1), spare;
+  RandomStream random(1, 0, 0);
+  EXPECT_THROW(RandomCrop(32, 32, 4).apply(image, spare, random), BadSample);
+}
+
+TEST(Transform, ALineIsNotResizedToGigabytes) {
+  Image image = picture(30'000, 1, 3, 0, 1), spare;
+  RandomStream random(1, 0, 0);
+  EXPECT_THROW(Resize::short_edge(256).apply(image, spare, random), BadSample);
+}
+
+TEST(Transform, CutoutIsCutAtTheEdges) {
+  const Cutout cutout(16);
+  std::set<int> areas;
+  for (std::uint64_t index = 0; index < 8000; ++index) {
+    Image image = picture(32, 32, 1, 3, 1), spare;
+    RandomStream random(1, 0, index);
+    cutout.apply(image, spare, random);
+    const auto bytes = bytes_of(image);
+    areas.insert(static_cast<int>(std::count(bytes.begin(), bytes.end(), 0)));
+  }
+  EXPECT_EQ(*areas.rbegin(), 256);
+  EXPECT_EQ(*areas.begin(), 64); // a quarter, in the corner
+}
+
+TEST(Transform, ColourJitterVisitsAllOrders) {
+  // Contrast and brightness do not commute: two orders, two results each.
+  const ColourJitter jitter({0.5, 0.5, 0.5, 0.2});
+  std::set<Bytes> results;
+  for (std::uint64_t index = 0; index < 100; ++index) {
+    Image image = picture(16, 16, 3, 0, 1), spare;
+    RandomStream random(1, 0, index);
+    jitter.apply(image, spare, random);
+    results.insert(bytes_of(image));
+  }
+  EXPECT_GT(results.size(), 95U);
+}
+
+TEST(Transform, GreyAndColourTurnIntoEachOther) {
+  Image image = picture(8, 8, 1, 0, 1), spare;
+  const auto grey = bytes_of(image);
+  RandomStream random(1, 0, 0);
+  ToRgb().apply(image, spare, random);
+  EXPECT_EQ(image.channels(), 3);
+  EXPECT_EQ(image.pixels()[5], static_cast<std::uint8_t>(grey[1]));
+  ToGrey().apply(image, spare, random);
+  EXPECT_EQ(image.channels(), 1);
+  EXPECT_EQ(bytes_of(image), grey);
+}
+
+} // namespace
+} // namespace temper::data
