@@ -204,10 +204,10 @@ FolderListing list_class_folders(const std::string& root) {
   if (stray > 0)
     log::warn(
         cat("[data] ",
-            plural(stray, "image"),
-            " directly in ",
             root,
-            " belong to no class and are not used."));
+            " holds ",
+            plural(stray, "image"),
+            " outside its class folders; not used."));
 
   Hasher hasher;
   std::vector<std::string> empty;

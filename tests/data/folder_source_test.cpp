@@ -168,7 +168,7 @@ TEST(FolderSource, ImagesBesideTheClassFoldersAreSaidToBeUnused) {
   const FolderSource source(folder.path());
   log::set_sink(before);
   EXPECT_EQ(source.size(), 1);
-  EXPECT_THAT(lines, ElementsAre(HasSubstr("1 image directly in")));
+  EXPECT_THAT(lines, ElementsAre(HasSubstr("1 image outside")));
 }
 
 TEST(FolderSource, LinksAreFollowedAndALoopOfThemIsRefused) {
