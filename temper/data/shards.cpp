@@ -1,0 +1,47 @@
+#include "temper/data/shards.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "temper/base/hash.h"
+
+namespace temper::data {
+
+std::uint64_t ShardIndex::fingerprint() const {
+  Hasher hasher;
+  for (const std::string& shard : shards)
+    hasher.add(
+        std::string_view(std::filesystem::path(shard).filename().string()));
+  for (const ShardEntry& entry : entries) {
+    hasher.add(entry.offset);
+    hasher.add(std::uint64_t{entry.bytes} << 32 | entry.shard);
+    hasher.add(static_cast<std::uint64_t>(entry.label));
+  }
+  return hasher.value();
+}
+
+std::int32_t kept_label(std::int64_t label) {
+  return label >= 0 && label < kMostClasses ? static_cast<std::int32_t>(label)
+                                            : ShardEntry::kNoLabel;
+}
+
+SourceInfo describe_shards(
+    const std::string& name,
+    const std::vector<const ShardIndex*>& indices,
+    const std::vector<std::string>& names) {
+  std::int32_t largest = ShardEntry::kNoLabel;
+  for (const ShardIndex* index : indices)
+    for (const ShardEntry& entry : index->entries)
+      largest = std::max(largest, entry.label);
+  SourceInfo info;
+  info.name = name;
+  info.input = Input::image;
+  info.target = Target::label;
+  info.channels = 3;
+  info.classes = names;
+  while (static_cast<std::int64_t>(info.classes.size()) <= largest)
+    info.classes.push_back(std::to_string(info.classes.size()));
+  return info;
+}
+
+} // namespace temper::data

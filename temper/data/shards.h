@@ -1,0 +1,43 @@
+// What tar and tfrecord share: where the samples of a set of shards are, in 24
+// bytes each, and what can be said about them. A shard is open only while one
+// of its samples is read.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "temper/data/decode.h"
+#include "temper/data/source.h"
+
+namespace temper::data {
+
+struct ShardEntry {
+  static constexpr std::int32_t kNoLabel = -1;
+
+  std::uint64_t offset = 0;
+  std::uint32_t bytes = 0;
+  std::uint32_t shard = 0;
+  std::int32_t label = kNoLabel; // kNoLabel: reading it says what is wrong
+};
+
+struct ShardIndex {
+  std::vector<std::string> shards;
+  std::vector<ShardEntry> entries;
+  std::uint64_t fingerprint() const;
+};
+
+// Labels above this are taken for a mistake rather than for classes.
+constexpr std::int64_t kMostClasses = 1'000'000;
+
+// A label as it is kept: kNoLabel when it cannot be one.
+std::int32_t kept_label(std::int64_t label);
+
+// What such a source is, with a class for every label up to the largest one
+// in any of the indices: those of `names`, then numbers.
+SourceInfo describe_shards(
+    const std::string& name,
+    const std::vector<const ShardIndex*>& indices,
+    const std::vector<std::string>& names);
+
+} // namespace temper::data

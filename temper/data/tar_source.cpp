@@ -1,0 +1,215 @@
+#include "temper/data/tar_source.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "temper/base/mapped_file.h"
+#include "temper/base/text.h"
+#include "temper/data/encoded_file.h"
+#include "temper/data/pattern.h"
+#include "temper/data/split.h"
+#include "temper/data/tar_index.h"
+
+namespace temper::data {
+namespace {
+
+// A label is a few digits; a JSON beside an image some lines.
+constexpr std::uint64_t kMostLabelBytes = std::uint64_t{1} << 20;
+
+struct NameParts {
+  std::string_view key; // "folder/000123"
+  std::string ending; // "jpg", "seg.png"; lower case
+};
+
+NameParts parts_of(std::string_view name) {
+  const auto slash = name.rfind('/');
+  const auto base = slash == std::string_view::npos ? 0 : slash + 1;
+  const auto dot = name.find('.', base);
+  if (dot == std::string_view::npos) return {name, ""};
+  return {name.substr(0, dot), lower(name.substr(dot + 1))};
+}
+
+bool is_image(const std::string& ending) {
+  static const std::vector<std::string> endings{
+      "jpg", "jpeg", "png", "webp", "bmp", "ppm", "pgm", "pbm", "pnm"};
+  return std::find(endings.begin(), endings.end(), ending) != endings.end();
+}
+
+std::optional<std::int64_t> label_in_json(std::string_view text) {
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  if (json.is_number_integer()) return json.get<std::int64_t>();
+  if (!json.is_object()) return std::nullopt;
+  for (const char* key : {"label", "cls", "class", "class_id", "class_index"}) {
+    const auto found = json.find(key);
+    if (found != json.end() && found->is_number_integer())
+      return found->get<std::int64_t>();
+  }
+  return std::nullopt;
+}
+
+// The earlier in this list, the more a member is believed.
+enum class LabelKind { cls, json, txt, none };
+
+LabelKind label_kind(const std::string& ending) {
+  if (ending == "cls") return LabelKind::cls;
+  if (ending == "json") return LabelKind::json;
+  if (ending == "txt") return LabelKind::txt;
+  return LabelKind::none;
+}
+
+// Puts the members of one shard together; they outlive it.
+class Grouper {
+ public:
+  Grouper(Bytes tar, std::uint32_t shard, TarIndex& index)
+      : tar_(tar), shard_(shard), index_(index) {}
+
+  void add(const TarMember& member) {
+    const NameParts parts = parts_of(member.name);
+    if (parts.key != key_) {
+      finish();
+      key_ = parts.key;
+    }
+    const LabelKind kind = label_kind(parts.ending);
+    if (is_image(parts.ending) && image_ == nullptr) {
+      image_ = &member;
+    } else if (kind < found_in_ && member.bytes <= kMostLabelBytes) {
+      const auto label = label_in(member, kind);
+      if (!label) return;
+      label_ = kept_label(*label);
+      found_in_ = kind;
+    }
+  }
+
+  void finish() {
+    if (image_ != nullptr) {
+      // Too long for a sample; cut, so that reading it says so.
+      const auto bytes = static_cast<std::uint32_t>(
+          std::min<std::uint64_t>(image_->bytes, UINT32_MAX));
+      index_.entries.push_back({image_->offset, bytes, shard_, label_});
+      index_.names.add(image_->name);
+    }
+    image_ = nullptr;
+    label_ = ShardEntry::kNoLabel;
+    found_in_ = LabelKind::none;
+  }
+
+ private:
+  std::optional<std::int64_t> label_in(const TarMember& member, LabelKind kind)
+      const {
+    const Bytes bytes = tar_.subspan(member.offset, member.bytes);
+    const std::string_view text(
+        reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    return kind == LabelKind::json ? label_in_json(text)
+                                   : parse_int(trim(text));
+  }
+
+  Bytes tar_;
+  std::uint32_t shard_;
+  TarIndex& index_;
+  std::string key_;
+  const TarMember* image_ = nullptr;
+  std::int32_t label_ = ShardEntry::kNoLabel;
+  LabelKind found_in_ = LabelKind::none;
+};
+
+void index_one(const std::string& path, std::uint32_t shard, TarIndex& index) {
+  const MappedFile file(path);
+  file.expect_random_access();
+  const Bytes tar = file.bytes();
+  if (tar.size() > 2 && tar[0] == 0x1F && tar[1] == 0x8B)
+    throw Error(
+        cat("[data] ", path, " is compressed: its samples cannot be reached."),
+        "Unpack it with gunzip; images do not become smaller by gzip.");
+  std::vector<TarMember> members;
+  try {
+    members = read_tar_index(tar);
+  } catch (const Error& error) {
+    throw Error(
+        cat("[data] cannot read ", path, ": ", error.what(), "."),
+        "Fetch or write the shard again.");
+  }
+  Grouper grouper(tar, shard, index);
+  for (const TarMember& member : members)
+    grouper.add(member);
+  grouper.finish();
+}
+
+} // namespace
+
+TarIndex index_tars(const std::vector<std::string>& shards) {
+  TarIndex index;
+  index.shards = shards;
+  for (std::size_t i = 0; i < shards.size(); ++i)
+    index_one(shards[i], static_cast<std::uint32_t>(i), index);
+  const bool labelled = std::any_of(
+      index.entries.begin(), index.entries.end(), [](const ShardEntry& entry) {
+        return entry.label != ShardEntry::kNoLabel;
+      });
+  if (!labelled)
+    throw Error(
+        cat("[data] ",
+            plural(static_cast<std::int64_t>(index.entries.size()), "image"),
+            " and no label in ",
+            shards.front(),
+            shards.size() > 1 ? " and the other shards." : "."),
+        "A sample is 000.jpg (.png, .webp) with 000.cls beside it, which "
+        "holds the number of its class.");
+  return index;
+}
+
+TarSource::TarSource(TarIndex index, SourceInfo info)
+    : index_(std::move(index)),
+      info_(std::move(info)),
+      fingerprint_(index_.fingerprint()) {}
+
+const ShardEntry& TarSource::entry(std::int64_t index) const {
+  check(index >= 0 && index < size(), "an index of the shards");
+  return index_.entries[static_cast<std::size_t>(index)];
+}
+
+void TarSource::read(std::int64_t index, Sample& sample) const {
+  const ShardEntry& where = entry(index);
+  sample.label = where.label;
+  sample.warnings = 0;
+  try {
+    if (where.label == ShardEntry::kNoLabel)
+      throw BadSample("it has no label (a number in .cls, .json or .txt)");
+    read_encoded_range(
+        index_.shards[where.shard], where.offset, where.bytes, sample.encoded);
+    decode_image(sample.encoded, {3}, sample.image, sample.warnings);
+  } catch (const BadSample& error) {
+    rethrow_named(error, describe(index));
+  }
+}
+
+std::optional<std::int64_t> TarSource::label(std::int64_t index) const {
+  const std::int32_t label = entry(index).label;
+  if (label == ShardEntry::kNoLabel) return std::nullopt;
+  return label;
+}
+
+std::string TarSource::describe(std::int64_t index) const {
+  return cat(
+      index_.names[static_cast<std::size_t>(index)],
+      " in ",
+      index_.shards[entry(index).shard]);
+}
+
+Splits open_tar(const std::string& pattern, const OpenOptions& options) {
+  const ShardParts parts = part_by_name(expand_pattern(pattern));
+  TarIndex train = index_tars(parts.train);
+  TarIndex val;
+  if (!parts.val.empty()) val = index_tars(parts.val);
+  const SourceInfo info =
+      describe_shards(cat("tar:", pattern), {&train, &val}, {});
+  auto source = std::make_shared<TarSource>(std::move(train), info);
+  if (parts.val.empty())
+    return split(std::move(source), options.val_fraction, options.seed);
+  return {std::move(source), std::make_shared<TarSource>(std::move(val), info)};
+}
+
+} // namespace temper::data

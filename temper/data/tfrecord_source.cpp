@@ -1,0 +1,218 @@
+#include "temper/data/tfrecord_source.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "temper/base/file.h"
+#include "temper/base/mapped_file.h"
+#include "temper/base/text.h"
+#include "temper/data/encoded_file.h"
+#include "temper/data/pattern.h"
+#include "temper/data/split.h"
+#include "temper/data/tf_example.h"
+#include "temper/data/tfrecord.h"
+
+namespace temper::data {
+namespace {
+
+using Features = std::vector<TfFeature>;
+using Keys = std::initializer_list<std::string_view>;
+
+std::optional<std::int64_t> first_int(const Features& features, Keys keys) {
+  for (const std::string_view key : keys)
+    if (const auto value = single_int(features, key)) return value;
+  return std::nullopt;
+}
+
+std::optional<Bytes> find_image(const Features& features) {
+  for (const std::string_view key : {"image/encoded", "image", "image_raw"})
+    if (const auto value = single_bytes(features, key)) return value;
+  return std::nullopt;
+}
+
+void copy_raw(Bytes pixels, const Features& features, Image& image) {
+  const auto height = first_int(features, {"height", "image/height"});
+  const auto width = first_int(features, {"width", "image/width"});
+  const auto depth =
+      first_int(features, {"depth", "channels", "image/channels"}).value_or(3);
+  const auto size = static_cast<std::int64_t>(pixels.size());
+  if (!height || !width)
+    throw BadSample("it is not an encoded image, and has no height and width");
+  // Bounded by the bytes that are there before they are multiplied.
+  const bool sound = *height > 0 && *width > 0 && (depth == 1 || depth == 3) &&
+      *height <= size && *width <= size / *height &&
+      *height * *width * depth == size;
+  if (!sound)
+    throw BadSample(
+        cat(count_text(size),
+            " raw bytes are not ",
+            *height,
+            " × ",
+            *width,
+            " pixels of depth ",
+            depth));
+  image.reshape(static_cast<int>(*width), static_cast<int>(*height), 3);
+  if (depth == 3) {
+    std::memcpy(image.pixels(), pixels.data(), pixels.size());
+    return;
+  }
+  std::uint8_t* to = image.pixels();
+  for (const std::uint8_t grey : pixels)
+    for (int channel = 0; channel < 3; ++channel)
+      *to++ = grey;
+}
+
+void index_one(
+    const std::string& path,
+    std::uint32_t shard,
+    ShardIndex& index) {
+  const MappedFile file(path);
+  file.expect_random_access();
+  const Bytes bytes = file.bytes();
+  std::vector<TfRecord> records;
+  try {
+    records = read_tfrecord_index(bytes);
+  } catch (const Error& error) {
+    const bool gzip = bytes.size() > 2 && bytes[0] == 0x1F && bytes[1] == 0x8B;
+    if (gzip)
+      throw Error(
+          cat("[data] ",
+              path,
+              " is compressed: its records cannot be reached."),
+          "Unpack it with gunzip.");
+    throw Error(
+        cat("[data] cannot read ", path, ": ", error.what(), "."),
+        "Fetch or write the shard again.");
+  }
+  for (const TfRecord& record : records) {
+    ShardEntry entry;
+    entry.offset = record.offset;
+    entry.bytes = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(record.bytes, UINT32_MAX - kTfChecksumBytes));
+    entry.shard = shard;
+    try {
+      const auto label =
+          label_of_tf_example(bytes.subspan(record.offset, record.bytes));
+      entry.label = kept_label(label.value_or(-1));
+    } catch (const BadSample&) {
+      // Reading the sample finds it again, and says so.
+    }
+    index.entries.push_back(entry);
+  }
+}
+
+// As TensorFlow Datasets writes them: one name a line.
+std::vector<std::string> names_beside(const std::string& shard) {
+  const auto path =
+      std::filesystem::path(shard).parent_path() / "label.labels.txt";
+  const auto text = read_small_file(path);
+  if (!text) return {};
+  std::vector<std::string> names;
+  for (const std::string& line : temper::split(trim(*text), '\n'))
+    names.emplace_back(trim(line));
+  return names;
+}
+
+} // namespace
+
+std::optional<std::int64_t> label_of_tf_example(Bytes message) {
+  return first_int(parse_tf_example(message), {"image/class/label", "label"});
+}
+
+void decode_tf_example(Bytes message, Sample& sample) {
+  const Features features = parse_tf_example(message);
+  const auto image = find_image(features);
+  if (!image)
+    throw BadSample("it has no feature image/encoded, image or image_raw");
+  const auto label = first_int(features, {"image/class/label", "label"});
+  if (!label) throw BadSample("it has no feature image/class/label or label");
+  if (*label < 0 || *label >= kMostClasses)
+    throw BadSample(cat("its label is ", *label));
+  sample.label = *label;
+  if (sniff_image(*image) == ImageFormat::unknown)
+    copy_raw(*image, features, sample.image);
+  else
+    decode_image(*image, {3}, sample.image, sample.warnings);
+}
+
+ShardIndex index_tfrecords(const std::vector<std::string>& shards) {
+  ShardIndex index;
+  index.shards = shards;
+  for (std::size_t i = 0; i < shards.size(); ++i)
+    index_one(shards[i], static_cast<std::uint32_t>(i), index);
+  const bool labelled = std::any_of(
+      index.entries.begin(), index.entries.end(), [](const ShardEntry& entry) {
+        return entry.label != ShardEntry::kNoLabel;
+      });
+  if (!labelled)
+    throw Error(
+        cat("[data] ",
+            plural(static_cast<std::int64_t>(index.entries.size()), "record"),
+            " and no label in ",
+            shards.front(),
+            shards.size() > 1 ? " and the other shards." : "."),
+        "A record is a tf.Example with image/encoded or image, and "
+        "image/class/label or label.");
+  return index;
+}
+
+TfRecordSource::TfRecordSource(ShardIndex index, SourceInfo info)
+    : index_(std::move(index)),
+      info_(std::move(info)),
+      fingerprint_(index_.fingerprint()) {}
+
+const ShardEntry& TfRecordSource::entry(std::int64_t index) const {
+  check(index >= 0 && index < size(), "an index of the shards");
+  return index_.entries[static_cast<std::size_t>(index)];
+}
+
+void TfRecordSource::read(std::int64_t index, Sample& sample) const {
+  const ShardEntry& where = entry(index);
+  sample.warnings = 0;
+  try {
+    read_encoded_range(
+        index_.shards[where.shard],
+        where.offset,
+        std::uint64_t{where.bytes} + kTfChecksumBytes,
+        sample.encoded);
+    decode_tf_example(checked_tfrecord(sample.encoded), sample);
+  } catch (const BadSample& error) {
+    rethrow_named(error, describe(index));
+  }
+}
+
+std::optional<std::int64_t> TfRecordSource::label(std::int64_t index) const {
+  const std::int32_t label = entry(index).label;
+  if (label == ShardEntry::kNoLabel) return std::nullopt;
+  return label;
+}
+
+std::string TfRecordSource::describe(std::int64_t index) const {
+  const ShardEntry& where = entry(index);
+  return cat(
+      "the record at byte ",
+      count_text(static_cast<std::int64_t>(where.offset)),
+      " of ",
+      index_.shards[where.shard]);
+}
+
+Splits open_tfrecord(const std::string& pattern, const OpenOptions& options) {
+  const ShardParts parts = part_by_name(expand_pattern(pattern));
+  ShardIndex train = index_tfrecords(parts.train);
+  ShardIndex val;
+  if (!parts.val.empty()) val = index_tfrecords(parts.val);
+  const SourceInfo info = describe_shards(
+      cat("tfrecord:", pattern),
+      {&train, &val},
+      names_beside(parts.train.front()));
+  auto source = std::make_shared<TfRecordSource>(std::move(train), info);
+  if (parts.val.empty())
+    return split(std::move(source), options.val_fraction, options.seed);
+  return {
+      std::move(source),
+      std::make_shared<TfRecordSource>(std::move(val), info)};
+}
+
+} // namespace temper::data
