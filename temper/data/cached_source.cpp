@@ -64,8 +64,7 @@ class CachedSource : public IndexedSource {
     const int warnings_before = sample.warnings;
     source_->read(index, sample);
     const bool as_announced = image.width() == info().width &&
-        image.height() == info().height &&
-        image.channels() == info().channels;
+        image.height() == info().height && image.channels() == info().channels;
     std::uint8_t expected = Kept::empty;
     // One thread keeps it; another that read it too has its own copy.
     if (!as_announced ||

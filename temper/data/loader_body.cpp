@@ -16,7 +16,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kFirstDepth = 3;
-constexpr std::int64_t kShownBad = 5; // named in an epoch; the rest is counted
 
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -89,7 +88,8 @@ Loader::Body::Body(
           options_.channels_last)),
       batch_(checked_batch(options_, size_)),
       scratch_(WorkerPool::kMostWorkers),
-      seed_(options_.seed) {
+      seed_(options_.seed),
+      bad_(options_.bad) {
   if (layout_.input_count == 0) find_image_size(layout_, *source_, augment_);
   choose_tuning();
   task_ = std::make_unique<SampleTask>(
@@ -169,7 +169,7 @@ void Loader::Body::start(std::uint32_t epoch, std::int64_t consumed) {
   epoch_ = epoch;
   consumed_ = consumed;
   handed_out_ = 0;
-  bad_in_epoch_ = 0;
+  bad_.begin_epoch();
   failure_ = nullptr;
   std::int64_t end = size_;
   if (options_.drop_last) end -= (size_ - consumed) % options_.batch;
@@ -215,7 +215,7 @@ RingBatch* Loader::Body::take() {
 void Loader::Body::pace(double wait_s, int samples) {
   if (!pace_) return;
   const double busy_s = pool_->busy_s();
-  if (handed_out_ == 0 && bad_in_epoch_ == 0) {
+  if (handed_out_ == 0 && bad_.in_epoch() == 0) {
     pace_->begin(busy_s);
     return;
   }
@@ -245,43 +245,15 @@ const Batch* Loader::Body::next() {
       halt();
       std::rethrow_exception(failure_);
     }
-    const int size = remove_bad(*batch);
+    const int size = bad_.remove(*batch);
     consumed_ = batch->begin + batch->size;
     if (size > 0) return hand_out(*batch, size);
   }
 }
 
-// Samples left in the batch. What is missing under BadPolicy::replace has a
-// substitute in its slot.
-int Loader::Body::remove_bad(RingBatch& batch) {
-  if (batch.bad.empty()) return batch.size;
-  const bool skip = options_.bad == BadPolicy::skip;
-  std::sort(
-      batch.bad.begin(),
-      batch.bad.end(),
-      [](const BadSlot& a, const BadSlot& b) { return a.slot < b.slot; });
-  std::vector<int> slots;
-  for (const auto& bad : batch.bad) {
-    if (bad_in_epoch_++ < kShownBad)
-      log::warn(cat(bad.reason, skip ? " Skipped." : " Replaced."));
-    slots.push_back(bad.slot);
-  }
-  stats_.bad_samples += static_cast<std::int64_t>(slots.size());
-  if (!skip) return batch.size;
-  batch.buffer->remove(slots, batch.size);
-  return batch.size - static_cast<int>(slots.size());
-}
-
 const Batch* Loader::Body::hand_out(RingBatch& batch, int size) {
+  show_batch(layout_, batch, size, batch_out_);
   batch_out_.number = batch.begin / options_.batch;
-  batch_out_.size = size;
-  BatchBuffer& buffer = *batch.buffer;
-  batch_out_.inputs = buffer.input(0);
-  if (layout_.target == Target::numbers)
-    batch_out_.target_numbers = static_cast<const float*>(buffer.target(0));
-  else
-    batch_out_.labels = static_cast<const std::int64_t*>(buffer.target(0));
-  batch_out_.indices = &buffer.index(0);
   handed_out_ += size;
   stats_.samples += size;
   return &batch_out_;
@@ -289,16 +261,8 @@ const Batch* Loader::Body::hand_out(RingBatch& batch, int size) {
 
 void Loader::Body::end_epoch() {
   running_ = false;
-  if (bad_in_epoch_ > kShownBad)
-    log::warn(
-        cat("[data] ",
-            plural(bad_in_epoch_, "bad sample"),
-            " in epoch ",
-            epoch_,
-            ", the first ",
-            kShownBad,
-            " are named above."));
-  if (handed_out_ > 0 || bad_in_epoch_ < size_) return;
+  bad_.end_epoch(epoch_);
+  if (handed_out_ > 0 || bad_.in_epoch() < size_) return;
   failure_ = std::make_exception_ptr(Error(
       cat("[data] every sample of ", source_->info().name, " is bad."),
       "See what is wrong with the data: temper data check."));
@@ -316,6 +280,7 @@ LoaderStats Loader::Body::stats() const {
   stats.depth = tuning_.depth;
   stats.memory_bytes = limits_.bytes(tuning_);
   stats.busy_s = pool_->busy_s();
+  stats.bad_samples = bad_.all();
   stats.decoder_warnings = task_->warnings();
   return stats;
 }

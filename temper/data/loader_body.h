@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "temper/data/consume.h"
 #include "temper/data/loader.h"
 #include "temper/data/pace.h"
 #include "temper/data/ring.h"
@@ -41,7 +42,6 @@ class Loader::Body {
   double work(int worker, std::int64_t begin, std::int64_t end);
   RingBatch* take();
   void pace(double wait_s, int samples);
-  int remove_bad(RingBatch& batch);
   void end_epoch();
   const Batch* hand_out(RingBatch& batch, int size);
   void apply(Tuning tuning);
@@ -69,7 +69,7 @@ class Loader::Body {
   std::uint32_t epoch_ = 0;
   std::int64_t consumed_ = 0;
   std::int64_t handed_out_ = 0;
-  std::int64_t bad_in_epoch_ = 0;
+  BadTally bad_;
   std::chrono::steady_clock::time_point started_at_;
 
   Batch batch_out_;

@@ -21,7 +21,8 @@
 
 namespace temper::data {
 
-constexpr std::array<char, 8> kPackMagic{'t', 'e', 'm', 'p', 'r', 'p', 'k', '\n'};
+constexpr std::array<char, 8>
+    kPackMagic{'t', 'e', 'm', 'p', 'r', 'p', 'k', '\n'};
 constexpr std::array<char, 8> kPackEnd{'p', 'a', 'c', 'k', 'e', 'n', 'd', '\n'};
 constexpr std::uint32_t kPackVersion = 1;
 constexpr std::size_t kPackAlign = 64;

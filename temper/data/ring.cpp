@@ -163,8 +163,12 @@ void Ring::fail(
   batch.failure = std::move(failure);
 }
 
-void Ring::mark(RingBatch& batch, std::optional<std::string> text) {
+void Ring::mark(
+    RingBatch& batch,
+    std::int64_t items,
+    std::optional<std::string> text) {
   const std::lock_guard lock(mutex_);
+  batch.items = items;
   batch.mark = std::move(text);
 }
 

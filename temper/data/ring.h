@@ -71,7 +71,9 @@ struct RingBatch {
   // since every sample of the batch is tried before it is handed out.
   std::int64_t failed_position = 0;
   std::exception_ptr failure;
-  std::optional<std::string> mark; // what the producer attached
+  // What the producer of a stream attached: where the stream was after it.
+  std::int64_t items = 0;
+  std::optional<std::string> mark;
 };
 
 class Ring {
@@ -99,7 +101,8 @@ class Ring {
   void bad(RingBatch& batch, std::int64_t position, std::string reason);
   void
   fail(RingBatch& batch, std::int64_t position, std::exception_ptr failure);
-  void mark(RingBatch& batch, std::optional<std::string> text);
+  void
+  mark(RingBatch& batch, std::int64_t items, std::optional<std::string> text);
   // The epoch turned out to end here. `keep_part`: the unfilled last batch
   // counts.
   void finish(std::int64_t end, bool keep_part);

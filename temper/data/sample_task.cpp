@@ -7,17 +7,21 @@
 namespace temper::data {
 
 std::string describe_bad(
-    const IndexedSource& source,
+    const std::string& name,
     std::int64_t index,
     const BadSample& bad) {
   std::string text = bad.what();
   if (!starts_with(text, "[")) text = "[data] " + text;
   while (!text.empty() && text.back() == '.')
     text.pop_back();
-  const std::string name = source.describe(index);
-  text += cat(" (sample ", index);
-  if (!contains(text, name)) text += cat(", ", name);
-  return text + ").";
+  const bool named = contains(text, name);
+  return cat(
+      text, " (sample ", index, named ? "" : ", ", named ? "" : name, ").");
+}
+
+std::string bad_hint(const BadSample& bad) {
+  if (bad.hint().empty()) return "Remove it, or run with data.bad = \"skip\".";
+  return cat(bad.hint(), " Or run with data.bad = \"skip\".");
 }
 
 SampleTask::SampleTask(
@@ -71,14 +75,11 @@ void SampleTask::run(
     try {
       read(index, batch, slot, scratch);
     } catch (const BadSample& bad) {
-      const std::string reason = describe_bad(*source_, index, bad);
+      const std::string reason =
+          describe_bad(source_->describe(index), index, bad);
       switch (bad_) {
         case BadPolicy::error:
-          throw BadSample(
-              reason,
-              cat(bad.hint().empty() ? "Remove it" : bad.hint(),
-                  bad.hint().empty() ? ", or run" : " Or run",
-                  " with data.bad = \"skip\"."));
+          throw BadSample(reason, bad_hint(bad));
         case BadPolicy::skip:
           ring.bad(batch, position, reason);
           break;

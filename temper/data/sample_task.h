@@ -20,11 +20,11 @@ struct Scratch {
   Image spare;
 };
 
-// What the source says about a bad sample, with its number and name.
-std::string describe_bad(
-    const IndexedSource& source,
-    std::int64_t index,
-    const BadSample& bad);
+// What was said about a bad sample, with its number and name.
+std::string
+describe_bad(const std::string& name, std::int64_t index, const BadSample& bad);
+// What to do about it, when it ends the run.
+std::string bad_hint(const BadSample& bad);
 
 class SampleTask {
  public:
