@@ -109,9 +109,15 @@ void StreamProducer::fill() {
     RingBatch* batch = ring_.enter(position, waited_s);
     if (batch == nullptr) return;
     const auto begin = Clock::now();
-    bool more = false;
     try {
-      more = fill_slot(*batch, position);
+      const bool more = fill_slot(*batch, position);
+      if (ring_.stopped()) return;
+      const bool last = position + 1 == batch->begin + batch->size;
+      if (last || !more) ring_.mark(*batch, items_, source_->save());
+      if (!more) {
+        ring_.finish(position, !drop_last_);
+        return;
+      }
     } catch (...) {
       ring_.fail(*batch, position, std::current_exception());
       ring_.done(*batch, 1);
@@ -119,14 +125,6 @@ void StreamProducer::fill() {
       return;
     }
     busy_s_ = busy_s_ + seconds_since(begin); // only this thread writes it
-    if (ring_.stopped()) return;
-    if (!more) {
-      ring_.mark(*batch, items_, source_->save());
-      ring_.finish(position, !drop_last_);
-      return;
-    }
-    const bool last = position + 1 == batch->begin + batch->size;
-    if (last) ring_.mark(*batch, items_, source_->save());
     ring_.done(*batch, 1);
   }
 }
