@@ -193,8 +193,15 @@ TEST(TuningMemory, IgnoresAFileThatIsDamaged) {
 TEST(TuningMemory, StaysSmall) {
   const TempPlace place;
   const auto file = place / "tuning.json";
+  std::vector<std::string> entries;
   for (int i = 1; i < 130; ++i)
-    save_tuning(file, {"m", "s", i, 0}, {1, 2});
+    entries.push_back(
+        cat("\"",
+            TuningKey{"m", "s", i, 0}.text(),
+            "\": {\"workers\": 1, \"depth\": 2}"));
+  write_bytes(file, cat("{", join(entries, ","), "}"));
+  EXPECT_EQ(load_tuning(file, {"m", "s", 1, 0}), (Tuning{1, 2}));
+  save_tuning(file, {"m", "other", 1, 0}, {3, 4});
   EXPECT_EQ(load_tuning(file, {"m", "s", 1, 0}), std::nullopt);
   EXPECT_EQ(load_tuning(file, {"m", "s", 129, 0}), (Tuning{1, 2}));
 }
