@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
-#include <thread>
 
 #include "temper/base/spawn.h"
 #include "temper/base/text.h"
@@ -28,22 +27,8 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 using End = ProcessResult::End;
 
-// How long to wait for a killed child to be gone. Only a program that raised
-// its privileges, or one stuck in the kernel, can make us wait that long.
-constexpr milliseconds kReapTime{2'000};
 constexpr milliseconds kShortestTick{1};
 constexpr milliseconds kLongestTick{20};
-
-// True once the child has ended. It is not reaped: its id, which is also the
-// id of its group, stays taken until the group has been killed.
-bool has_ended(pid_t pid) {
-  siginfo_t info{};
-  const int status = ::waitid(
-      P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT);
-  // An error other than EINTR: someone else reaped it.
-  if (status != 0) return errno != EINTR;
-  return info.si_pid == pid;
-}
 
 void feed(Descriptor& into, const std::string& input, std::size_t& fed) {
   while (into.open() && fed < input.size()) {
@@ -107,23 +92,6 @@ End follow(
     wait_for_news(child, std::min(tick, left));
     tick = std::min(2 * tick, kLongestTick);
   }
-}
-
-// Kills what is left of the group and collects the child's exit status.
-std::optional<int> put_away(pid_t pid) {
-  ::kill(-pid, SIGKILL);
-  const auto deadline = Clock::now() + kReapTime;
-  while (!has_ended(pid)) {
-    if (Clock::now() > deadline) return std::nullopt;
-    std::this_thread::sleep_for(kShortestTick);
-  }
-  int status = 0;
-  pid_t reaped = -1;
-  do {
-    reaped = ::waitpid(pid, &status, WNOHANG);
-  } while (reaped < 0 && errno == EINTR);
-  if (reaped != pid) return std::nullopt;
-  return status;
 }
 
 } // namespace

@@ -3,11 +3,14 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/wait.h>
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <mutex>
 #include <system_error>
+#include <thread>
 
 #include "temper/base/text.h"
 
@@ -15,6 +18,13 @@ extern char** environ;
 
 namespace temper {
 namespace {
+
+using std::chrono::milliseconds;
+
+// How long to wait for a killed child to be gone. Only a program that raised
+// its privileges, or one stuck in the kernel, can make us wait that long.
+constexpr milliseconds kReapTime{2'000};
+constexpr milliseconds kReapTick{1};
 
 std::string error_text(int code) {
   return std::generic_category().message(code);
@@ -43,6 +53,26 @@ std::optional<Pipe> make_pipe() {
 // ends the child does not get.
 void never_block(const Descriptor& fd) {
   ::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) | O_NONBLOCK);
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (const auto& text : texts)
+    pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// Empty: ours, as it is.
+std::vector<std::string> with_ours(const Environment& extra) {
+  std::vector<std::string> lines;
+  if (extra.empty()) return lines;
+  Environment all = current_environment();
+  for (const auto& [name, value] : extra)
+    all[name] = value;
+  for (const auto& [name, value] : all)
+    lines.push_back(cat(name, "=", value));
+  return lines;
 }
 
 // The attributes and actions of posix_spawn: a group of its own, no blocked
@@ -75,13 +105,19 @@ class SpawnPlan {
   SpawnPlan(const SpawnPlan&) = delete;
   SpawnPlan& operator=(const SpawnPlan&) = delete;
 
-  int spawn(pid_t& pid, const std::vector<std::string>& arguments) {
-    std::vector<char*> argv;
-    for (const auto& argument : arguments)
-      argv.push_back(const_cast<char*>(argument.c_str()));
-    argv.push_back(nullptr);
+  int spawn(
+      pid_t& pid,
+      const std::vector<std::string>& arguments,
+      const std::vector<std::string>& environment) {
+    auto argv = pointers(arguments);
+    auto envp = pointers(environment);
     return ::posix_spawnp(
-        &pid, argv[0], &actions_, &attributes_, argv.data(), environ);
+        &pid,
+        argv[0],
+        &actions_,
+        &attributes_,
+        argv.data(),
+        environment.empty() ? environ : envp.data());
   }
 
  private:
@@ -93,7 +129,8 @@ class SpawnPlan {
 
 std::optional<Child> start_child(
     const std::vector<std::string>& arguments,
-    std::string& error) {
+    std::string& error,
+    const Environment& extra) {
   // A pipe is inheritable for a moment after it is made; without the lock the
   // child of another run could start in that moment and hold it open.
   static std::mutex one_at_a_time;
@@ -107,7 +144,8 @@ std::optional<Child> start_child(
   }
   Child child;
   SpawnPlan plan(in->read.get(), out->write.get(), err->write.get());
-  if (const int code = plan.spawn(child.pid, arguments); code != 0) {
+  if (const int code = plan.spawn(child.pid, arguments, with_ours(extra));
+      code != 0) {
     error = error_text(code);
     return std::nullopt;
   }
@@ -118,6 +156,32 @@ std::optional<Child> start_child(
   never_block(child.out);
   never_block(child.err);
   return child;
+}
+
+bool has_ended(pid_t pid) {
+  siginfo_t info{};
+  const int status = ::waitid(
+      P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT);
+  // An error other than EINTR: someone else reaped it.
+  if (status != 0) return errno != EINTR;
+  return info.si_pid == pid;
+}
+
+std::optional<int> put_away(pid_t pid) {
+  ::kill(-pid, SIGKILL);
+  using Clock = std::chrono::steady_clock;
+  const auto deadline = Clock::now() + kReapTime;
+  while (!has_ended(pid)) {
+    if (Clock::now() > deadline) return std::nullopt;
+    std::this_thread::sleep_for(kReapTick);
+  }
+  int status = 0;
+  pid_t reaped = -1;
+  do {
+    reaped = ::waitpid(pid, &status, WNOHANG);
+  } while (reaped < 0 && errno == EINTR);
+  if (reaped != pid) return std::nullopt;
+  return status;
 }
 
 } // namespace temper

@@ -1,5 +1,6 @@
-// Starts a program with its three standard streams on pipes. The lower half of
-// process.cpp, which follows the child and ends it; nobody else needs this.
+// Starts a program with its three standard streams on pipes, and puts it away.
+// The lower half of process.cpp, and of who reads a program's output as it
+// comes.
 #pragma once
 
 #include <sys/types.h>
@@ -9,6 +10,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "temper/base/environment.h"
 
 namespace temper {
 
@@ -56,9 +59,18 @@ struct Child {
 };
 
 // Our ends never block. Nothing, with `error` set, when the program could not
-// be started.
+// be started. Its environment is ours, with `extra` added or in place.
 std::optional<Child> start_child(
     const std::vector<std::string>& arguments,
-    std::string& error);
+    std::string& error,
+    const Environment& extra = {});
+
+// True once the child has ended. It is not reaped: its id, which is also the
+// id of its group, stays taken until the group has been killed.
+bool has_ended(pid_t pid);
+
+// Kills what is left of the group and collects the child's exit status;
+// nothing when it does not die within two seconds or another reaped it.
+std::optional<int> put_away(pid_t pid);
 
 } // namespace temper

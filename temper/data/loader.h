@@ -8,8 +8,8 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,9 +39,15 @@ struct LoaderOptions {
   bool channels_last = true;
   // 0: chosen, and with autotune adapted to the measured stalls.
   int workers = 0;
+  // Batches in memory, the one in the consumer's hands included.
   int depth = 0;
   std::uint64_t memory_bytes = 0; // 0: min(512 MiB, 5 % of memory)
   bool autotune = true;
+  int cores = 0; // that workers may use; 0: those of this process
+  double tune_window_s = 1;
+  // Where settled values are kept, and for which machine; empty: nowhere.
+  std::filesystem::path tuning_file;
+  std::string machine_key;
 };
 
 // A batch in the ring. Valid until the next call of next() or start().
@@ -51,13 +57,16 @@ struct Batch {
   Element element = Element::f32;
   std::vector<std::int64_t> shape; // of one input: {H, W, C} or {C, H, W}
   const void* inputs = nullptr; // size x shape, page-aligned
-  // One of these, by the source's target.
+  // One of these, by the source's target; in the same allocation as the
+  // inputs, after the room for a full batch of them.
   const std::int64_t* labels = nullptr; // size x 1, or x target_size tokens
   const float* target_numbers = nullptr; // size x target_size
   const std::int64_t* indices = nullptr; // which samples of the source
 };
 
-// Enough to go on exactly where a run stopped; about 200 bytes of JSON.
+// Enough to go on exactly where a run stopped; about 200 bytes of JSON. What
+// next() has returned counts as consumed. Samples are counted, not batches, so
+// that a run may go on with another batch size.
 struct LoaderState {
   std::uint64_t seed = 0;
   std::uint32_t epoch = 0;
@@ -82,6 +91,7 @@ struct LoaderStats {
   double first_batch_s = 0;
 };
 
+// For one consumer: everything is called from one thread.
 class Loader {
  public:
   // Error when the ring does not fit the memory budget, or the source and the
@@ -98,19 +108,25 @@ class Loader {
   // are passed over in constant time.
   void start(std::uint32_t epoch, std::int64_t consumed = 0);
   // The next batch, or nullptr at the end of the epoch. Rethrows what went
-  // wrong in a worker.
+  // wrong in a worker: in the order of the samples, whoever met it first.
   const Batch* next();
 
   std::int64_t batches_per_epoch() const;
+  // Of one input, as in Batch.
+  const std::vector<std::int64_t>& shape() const;
+  Element element() const;
   LoaderState state() const;
   // Goes on where `state` was taken. Error when the data or the pipeline is
   // another one, naming the difference.
   void resume(const LoaderState& state);
   LoaderStats stats() const;
+  // Changes both at once, at any time, and ends the autotuning. Error when the
+  // memory budget does not allow it.
+  void set_tuning(int workers, int depth);
 
  private:
-  class Ring;
-  std::unique_ptr<Ring> ring_;
+  class Body;
+  std::unique_ptr<Body> body_;
 };
 
 } // namespace temper::data

@@ -98,6 +98,9 @@ class StreamSource {
   // reads and drops what was consumed.
   virtual std::optional<std::string> save() const;
   virtual void load(const std::string& state);
+  // From another thread: a next() under way should give up soon, by returning
+  // or throwing anything. One that waits for something outside needs it.
+  virtual void interrupt() {}
 };
 
 // Train and validation parts of a dataset; the second may be empty.

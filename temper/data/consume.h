@@ -1,0 +1,46 @@
+// The consumer's side of a ring: closing the gaps that bad samples left, and
+// showing the rest as a Batch. Shared by the loaders.
+#pragma once
+
+#include <cstdint>
+
+#include "temper/data/loader.h"
+#include "temper/data/ring.h"
+
+namespace temper::data {
+
+// Counts bad samples and names the first few of an epoch. It sees them in the
+// order of the batches, so that it says the same in every run.
+class BadTally {
+ public:
+  explicit BadTally(BadPolicy policy) : policy_(policy) {}
+
+  void begin_epoch() {
+    in_epoch_ = 0;
+  }
+  // Samples left in the batch. Under BadPolicy::replace all are: another one
+  // is in the slot already.
+  int remove(RingBatch& batch);
+  void end_epoch(std::uint32_t epoch) const;
+
+  std::int64_t in_epoch() const {
+    return in_epoch_;
+  }
+  std::int64_t all() const {
+    return all_;
+  }
+
+ private:
+  BadPolicy policy_;
+  std::int64_t in_epoch_ = 0;
+  std::int64_t all_ = 0;
+};
+
+// Fills `out`, all but its number.
+void show_batch(
+    const BatchLayout& layout,
+    RingBatch& batch,
+    int size,
+    Batch& out);
+
+} // namespace temper::data

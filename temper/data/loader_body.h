@@ -1,0 +1,79 @@
+// The loader's parts put together: workers that run sample tasks into the
+// ring, and the consumer's side of it.
+#pragma once
+
+#include <chrono>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "temper/data/consume.h"
+#include "temper/data/loader.h"
+#include "temper/data/pace.h"
+#include "temper/data/ring.h"
+#include "temper/data/sample_task.h"
+#include "temper/data/worker_pool.h"
+
+namespace temper::data {
+
+class Loader::Body {
+ public:
+  Body(
+      std::shared_ptr<const IndexedSource> source,
+      std::shared_ptr<const Augment> augment,
+      LoaderOptions options);
+  ~Body();
+
+  void start(std::uint32_t epoch, std::int64_t consumed);
+  const Batch* next();
+  std::int64_t batches_per_epoch() const;
+  LoaderState state() const;
+  void resume(const LoaderState& state);
+  LoaderStats stats() const;
+  void set_tuning(int workers, int depth);
+  const BatchLayout& layout() const {
+    return layout_;
+  }
+
+ private:
+  void choose_tuning();
+  void halt();
+  double work(int worker, std::int64_t begin, std::int64_t end);
+  RingBatch* take();
+  void pace(double wait_s, int samples);
+  void end_epoch();
+  const Batch* hand_out(RingBatch& batch, int size);
+  void apply(Tuning tuning);
+
+  std::shared_ptr<const IndexedSource> source_;
+  std::shared_ptr<const Augment> augment_;
+  LoaderOptions options_;
+  std::int64_t size_;
+  BatchLayout layout_;
+  int batch_; // samples in a full one
+  Tuning tuning_;
+  TuneLimits limits_;
+  std::optional<Pace> pace_;
+  std::unique_ptr<SampleTask> task_;
+  std::unique_ptr<Ring> ring_;
+  std::vector<Scratch> scratch_; // each its worker's own
+  std::unique_ptr<WorkerPool> pool_; // last: ends before what it uses
+
+  // Of the epoch under way.
+  bool started_ = false;
+  bool running_ = false;
+  bool holding_ = false;
+  std::exception_ptr failure_;
+  std::uint64_t seed_;
+  std::uint32_t epoch_ = 0;
+  std::int64_t consumed_ = 0;
+  std::int64_t handed_out_ = 0;
+  BadTally bad_;
+  std::chrono::steady_clock::time_point started_at_;
+
+  Batch batch_out_;
+  LoaderStats stats_;
+};
+
+} // namespace temper::data
