@@ -4,6 +4,7 @@ add_library(temper_options INTERFACE)
 target_compile_options(temper_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wcast-qual
   -Wunused -Woverloaded-virtual -Wdouble-promotion
+  -ffp-contract=off # a fused multiply-add where none is written changes bits
   $<$<BOOL:${TEMPER_WERROR}>:-Werror>)
 if(TEMPER_SANITIZE)
   target_compile_options(temper_options INTERFACE

@@ -1,0 +1,19 @@
+// NumPy's .npz: .npy files in a zip archive, stored or deflated. What is read
+// is unpacked into memory, after its announced size was found believable.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "temper/data/npy.h"
+
+namespace temper::data {
+
+// The arrays' names, without .npy.
+std::vector<std::string> npz_names(const std::filesystem::path& path);
+
+// Error when there is none of that name, or it cannot be read.
+NpyArray read_npz(const std::filesystem::path& path, const std::string& name);
+
+} // namespace temper::data

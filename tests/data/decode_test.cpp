@@ -1,0 +1,227 @@
+#include "temper/data/decode.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "shared_data.h"
+#include "temper/base/text.h"
+#include "temper/data/source.h"
+
+namespace temper::data {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+std::filesystem::path fixtures() {
+  return std::filesystem::path(TEMPER_TEST_DATA) / "decode";
+}
+
+std::vector<std::uint8_t> load(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  EXPECT_TRUE(in.good()) << path;
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::vector<std::uint8_t> fixture(const std::string& name) {
+  return load(fixtures() / name);
+}
+
+nlohmann::json expected(const std::string& name) {
+  return nlohmann::json::parse(std::ifstream(fixtures() / name)).at("files");
+}
+
+std::uint32_t crc(const Image& image) {
+  return static_cast<std::uint32_t>(
+      crc32(0, image.pixels(), static_cast<uInt>(image.bytes())));
+}
+
+Image decoded(Bytes bytes, int channels = 0) {
+  Image image;
+  int warnings = 0;
+  decode_image(bytes, {channels}, image, warnings);
+  return image;
+}
+
+std::string reason(Bytes bytes, const DecodeOptions& options = {}) {
+  Image image;
+  int warnings = 0;
+  try {
+    decode_image(bytes, options, image, warnings);
+  } catch (const BadSample& error) {
+    return error.what();
+  }
+  return "decoded";
+}
+
+void compare_with_pil(
+    const std::filesystem::path& folder,
+    const nlohmann::json& files) {
+  for (const auto& [name, answer] : files.items()) {
+    SCOPED_TRACE(name);
+    const auto bytes = load(folder / name);
+    try {
+      const ImageHeader header = read_image_header(bytes);
+      EXPECT_EQ(header.width, answer.at("width"));
+      EXPECT_EQ(header.height, answer.at("height"));
+      EXPECT_EQ(decoded(bytes).channels(), header.channels);
+      EXPECT_EQ(crc(decoded(bytes, 3)), answer.at("rgb_crc32"));
+      EXPECT_EQ(crc(decoded(bytes, 1)), answer.at("grey_crc32"));
+    } catch (const BadSample& error) {
+      ADD_FAILURE() << error.what();
+    }
+  }
+}
+
+TEST(Decode, EveryFormatAndModeGivesThePixelsOfPil) {
+  const auto files = expected("expected.json");
+  EXPECT_GT(files.size(), 50U);
+  compare_with_pil(fixtures(), files);
+}
+
+TEST(Decode, PhotographsGiveThePixelsOfPil) {
+  const auto folder = shared_data() / "imagenette-mini";
+  if (!std::filesystem::exists(folder))
+    GTEST_SKIP() << "no photographs at " << folder
+                 << "; TEMPER_SHARED_DATA says where they are";
+  compare_with_pil(folder, expected("photos.json"));
+}
+
+TEST(Decode, TheFormatIsToldByTheFirstBytesAndNotByTheName) {
+  EXPECT_EQ(sniff_image(fixture("png_named.jpg")), ImageFormat::png);
+  EXPECT_EQ(sniff_image(fixture("jpeg_420.jpg")), ImageFormat::jpeg);
+  EXPECT_EQ(sniff_image(fixture("webp_lossy.webp")), ImageFormat::webp);
+  EXPECT_EQ(sniff_image(fixture("bmp_24.bmp")), ImageFormat::bmp);
+  EXPECT_EQ(sniff_image(fixture("pnm_p6.ppm")), ImageFormat::pnm);
+  EXPECT_EQ(sniff_image({}), ImageFormat::unknown);
+}
+
+TEST(Decode, AsStoredMeansOneChannelForGreyAndThreeForColour) {
+  EXPECT_EQ(decoded(fixture("jpeg_grey.jpg")).channels(), 1);
+  EXPECT_EQ(decoded(fixture("png_grey_alpha8.png")).channels(), 1);
+  EXPECT_EQ(decoded(fixture("png_palette8.png")).channels(), 3);
+  EXPECT_EQ(decoded(fixture("jpeg_cmyk.jpg")).channels(), 3);
+}
+
+TEST(Decode, WhatIsNotAnImageSaysSo) {
+  const std::string text = "hello, this is not an image";
+  const auto* data = reinterpret_cast<const std::uint8_t*>(text.data());
+  EXPECT_EQ(reason({data, text.size()}), "not an image");
+  EXPECT_EQ(reason({}), "the file is empty");
+  const std::string gif = "GIF89a............";
+  data = reinterpret_cast<const std::uint8_t*>(gif.data());
+  EXPECT_EQ(reason({data, gif.size()}), "GIF images are not supported");
+}
+
+// PIL calls a JPEG without its last two bytes truncated, and so do we.
+TEST(Decode, ATruncatedFileSaysAfterHowManyBytes) {
+  const auto jpeg = fixture("jpeg_420.jpg");
+  const Bytes bytes(jpeg);
+  EXPECT_EQ(
+      reason(bytes.first(jpeg.size() - 2)),
+      cat("truncated after ", count_text(jpeg.size() - 2), " bytes"));
+  EXPECT_EQ(reason(bytes.first(900)), "truncated after 900 bytes");
+  EXPECT_EQ(reason(bytes.first(20)), "truncated after 20 bytes");
+}
+
+TEST(Decode, EveryTruncationOfEveryFormatIsRefusedOrComplete) {
+  const auto files = expected("expected.json");
+  for (const auto& [name, answer] : files.items()) {
+    SCOPED_TRACE(name);
+    const auto whole = fixture(name);
+    // The last digits of a plain text cannot be missed.
+    const std::size_t slack = contains(name, "pnm_p") ? 4 : 0;
+    for (std::size_t size = 0; size + slack < whole.size(); size += 7) {
+      // A copy of the exact size, so that the sanitizer sees a read behind it.
+      const std::vector<std::uint8_t> part(
+          whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
+      Image image;
+      int warnings = 0;
+      try {
+        decode_image(part, {3}, image, warnings);
+      } catch (const BadSample&) {
+        continue;
+      }
+      EXPECT_EQ(crc(image), answer.at("rgb_crc32")) << size;
+    }
+  }
+}
+
+TEST(Decode, FlippedBytesAreRefusedOrDecodedButNeverWorse) {
+  const auto files = expected("expected.json");
+  for (const auto& [name, answer] : files.items()) {
+    SCOPED_TRACE(name);
+    auto bytes = fixture(name);
+    for (std::size_t at = 0; at < bytes.size(); at += 5) {
+      bytes[at] ^= 0x5A;
+      Image image;
+      int warnings = 0;
+      try {
+        decode_image(bytes, {3, 1'000'000}, image, warnings);
+      } catch (const BadSample&) {
+      }
+      bytes[at] ^= 0x5A;
+    }
+  }
+}
+
+TEST(Decode, AnImageAboveTheLimitIsRefusedBeforeItIsDecoded) {
+  // 0x4e1d = 19,997 and 0x4e13 = 19,987: the low bytes are those of 29 and 19.
+  auto bytes = fixture("png_rgb8.png");
+  bytes[18] = bytes[22] = 0x4e;
+  EXPECT_EQ(
+      reason(bytes), "19,997 × 19,987 pixels are more than the 64 Mpx limit");
+  EXPECT_THAT(
+      reason(fixture("jpeg_420.jpg"), {3, 550}), HasSubstr("more than the"));
+  EXPECT_THAT(
+      reason(fixture("webp_lossy.webp"), {3, 550}), HasSubstr("more than the"));
+  EXPECT_THAT(
+      reason(fixture("bmp_24.bmp"), {3, 550}), HasSubstr("more than the"));
+  EXPECT_THAT(
+      reason(fixture("pnm_p6.ppm"), {3, 550}), HasSubstr("more than the"));
+  EXPECT_EQ(reason(fixture("jpeg_420.jpg"), {3, 551}), "decoded");
+}
+
+TEST(Decode, AHeaderThatPromisesMoreThanTheFileHoldsTakesNoMemory) {
+  // 5,917 x 5,907 pixels, within the limit, in a file of two kilobytes.
+  auto bytes = fixture("png_rgb8.png");
+  bytes[18] = bytes[22] = 0x17;
+  Image image;
+  int warnings = 0;
+  EXPECT_THROW(decode_image(bytes, {3}, image, warnings), BadSample);
+  EXPECT_EQ(image.pixels(), nullptr);
+
+  bytes = fixture("bmp_24.bmp");
+  bytes[19] = bytes[23] = 0x17;
+  EXPECT_THAT(reason(bytes), StartsWith("truncated after"));
+}
+
+TEST(Decode, WhatTheDecoderPutsUpWithIsCounted) {
+  auto bytes = fixture("jpeg_grey.jpg");
+  Image image;
+  int warnings = 0;
+  decode_image(bytes, {3}, image, warnings);
+  EXPECT_EQ(warnings, 0);
+  // Bytes between two segments: libjpeg skips them with a warning.
+  bytes.insert(bytes.begin() + 20, {1, 2, 3, 4});
+  decode_image(bytes, {3}, image, warnings);
+  EXPECT_GT(warnings, 0);
+}
+
+TEST(Decode, ADecoderIsAsGoodAsNewAfterABadImage) {
+  const auto jpeg = fixture("jpeg_progressive.jpg");
+  const std::uint32_t before = crc(decoded(jpeg, 3));
+  for (std::size_t size = 2; size < jpeg.size(); size += 100)
+    EXPECT_NE(reason(Bytes(jpeg).first(size)), "decoded");
+  EXPECT_EQ(crc(decoded(jpeg, 3)), before);
+}
+
+} // namespace
+} // namespace temper::data
