@@ -55,8 +55,7 @@ std::string png(unsigned format) {
     pixels[i] = static_cast<unsigned char>(i * 7);
   std::string text(4096, '\0');
   png_alloc_size_t size = text.size();
-  png_image_write_to_memory(
-      &image, text.data(), &size, 0, pixels, 0, nullptr);
+  png_image_write_to_memory(&image, text.data(), &size, 0, pixels, 0, nullptr);
   text.resize(size);
   return text;
 }

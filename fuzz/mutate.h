@@ -8,8 +8,6 @@
 
 namespace temper::fuzz {
 
-std::string mutate(
-    const std::vector<std::string>& seeds,
-    std::mt19937& random);
+std::string mutate(const std::vector<std::string>& seeds, std::mt19937& random);
 
 } // namespace temper::fuzz

@@ -14,8 +14,9 @@ std::string npy(
     bool fortran,
     const std::string& shape,
     std::size_t bytes) {
-  std::string header = "{'descr': '" + type + "', 'fortran_order': " +
-      (fortran ? "True" : "False") + ", 'shape': " + shape + ", }";
+  std::string header = "{'descr': '" + type +
+      "', 'fortran_order': " + (fortran ? "True" : "False") +
+      ", 'shape': " + shape + ", }";
   header.append(63 - (10 + header.size()) % 64, ' ');
   header += '\n';
   return std::string("\x93NUMPY\x01\x00", 8) +
@@ -39,8 +40,8 @@ std::string zip(const std::string& name, const std::string& data) {
       little_endian(static_cast<std::uint16_t>(name.size())) +
       std::string(2, '\0');
   const std::string local = "PK\3\4" + common + name + data;
-  const std::string central = std::string("PK\1\2\x14\0", 6) + common +
-      std::string(14, '\0') + name;
+  const std::string central =
+      std::string("PK\1\2\x14\0", 6) + common + std::string(14, '\0') + name;
   return local + central + std::string("PK\5\6\0\0\0\0\1\0\1\0", 12) +
       little_endian(static_cast<std::uint32_t>(central.size())) +
       little_endian(static_cast<std::uint32_t>(local.size())) +
@@ -67,8 +68,7 @@ extern "C" int LLVMFuzzerTestOneInput(
     const auto array = parse_npy({data, size}, nullptr, "input");
     std::vector<std::uint8_t> scratch;
     if (!array.header.shape.empty() && array.header.shape[0] > 0) {
-      const auto row =
-          npy_row(array, array.header.shape[0] - 1, scratch);
+      const auto row = npy_row(array, array.header.shape[0] - 1, scratch);
       std::vector<float> numbers(
           static_cast<std::size_t>(array.header.row_items()));
       npy_to_floats(array.header, row, numbers.data());

@@ -2,7 +2,8 @@
 //   replay                      its seeds, then mutants of a fixed seed
 //   replay ITERATIONS           that many mutants
 //   replay FILE...              these inputs, say what a fuzzer found
-//   replay --write-seeds DIR    lays its seeds down, for libFuzzer to start from
+//   replay --write-seeds DIR    lays its seeds down, for libFuzzer to start
+//   from
 //
 // No single allocation may be larger than kLargest: every input is small, so a
 // larger one was believed from a header. (C libraries' malloc is not seen

@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+extern "C" int LLVMFuzzerTestOneInput(
+    const std::uint8_t* data,
+    std::size_t size);
 
 namespace temper::fuzz {
 
