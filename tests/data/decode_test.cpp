@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "shared_data.h"
+#include "encoded_folder.h"
 #include "temper/base/text.h"
 #include "temper/data/source.h"
 
@@ -87,7 +87,7 @@ TEST(Decode, EveryFormatAndModeGivesThePixelsOfPil) {
 }
 
 TEST(Decode, PhotographsGiveThePixelsOfPil) {
-  const auto folder = shared_data() / "imagenette-mini";
+  const auto folder = photographs();
   if (!std::filesystem::exists(folder))
     GTEST_SKIP() << "no photographs at " << folder
                  << "; TEMPER_SHARED_DATA says where they are";

@@ -1,0 +1,52 @@
+// Part of a source for training and the rest for validation, chosen by a seed.
+// The choice is a keyed permutation: no list of indices, whatever the size.
+// Used by every source that comes without a validation part.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "temper/base/permutation.h"
+#include "temper/data/source.h"
+
+namespace temper::data {
+
+// `count` samples of a source, from position `first` of its shuffled order.
+class SubsetSource final : public IndexedSource {
+ public:
+  SubsetSource(
+      std::shared_ptr<const IndexedSource> whole,
+      std::uint64_t key,
+      std::int64_t first,
+      std::int64_t count);
+
+  const SourceInfo& info() const override {
+    return whole_->info();
+  }
+  std::int64_t size() const override {
+    return count_;
+  }
+  void read(std::int64_t index, Sample& sample) const override;
+  std::optional<std::int64_t> label(std::int64_t index) const override;
+  std::string describe(std::int64_t index) const override;
+  std::uint64_t fingerprint() const override;
+
+ private:
+  std::int64_t index_of(std::int64_t index) const;
+
+  std::shared_ptr<const IndexedSource> whole_;
+  Permutation order_;
+  std::uint64_t key_;
+  std::int64_t first_;
+  std::int64_t count_;
+};
+
+// `fraction` of the samples, rounded, are for validation; both parts get one
+// at least. With 0 everything is for training and val is null. Error unless
+// 0 <= fraction < 1 and there is enough to divide.
+Splits split(
+    std::shared_ptr<const IndexedSource> whole,
+    double fraction,
+    std::uint64_t seed);
+
+} // namespace temper::data

@@ -1,0 +1,260 @@
+#include "temper/data/folder_source.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "encoded_folder.h"
+#include "temper/base/log.h"
+#include "temper/base/text.h"
+
+namespace temper::data {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::EndsWith;
+using testing::HasSubstr;
+
+std::vector<std::string> names(const IndexedSource& source, std::size_t skip) {
+  std::vector<std::string> all;
+  for (std::int64_t i = 0; i < source.size(); ++i)
+    all.push_back(source.describe(i).substr(skip));
+  return all;
+}
+
+TEST(FolderSource, ClassesAndFilesComeInTheOrderOfTorchvision) {
+  const EncodedFolder folder;
+  // '-' sorts before '/', so a-b/ comes before what is in a/.
+  for (const char* name :
+       {"dog/2.ppm",
+        "dog/10.ppm",
+        "cat/a/x/1.ppm",
+        "cat/a-b/1.ppm",
+        "cat/a/1.ppm",
+        "cat/z.PPM",
+        "Cow/1.ppm"})
+    folder.write(name, small_image(7));
+  folder.write("cat/notes.txt", "not an image");
+  folder.write("cat/.hidden.ppm", small_image(7));
+  folder.write(".git/1.ppm", small_image(7));
+
+  const FolderSource source(folder.path());
+  EXPECT_THAT(source.info().classes, ElementsAre("Cow", "cat", "dog"));
+  EXPECT_THAT(
+      names(source, folder.path().size() + 1),
+      ElementsAre(
+          "Cow/1.ppm",
+          "cat/z.PPM",
+          "cat/a/1.ppm",
+          "cat/a-b/1.ppm",
+          "cat/a/x/1.ppm",
+          "dog/10.ppm",
+          "dog/2.ppm"));
+  EXPECT_EQ(source.label(0), 0);
+  EXPECT_EQ(source.label(1), 1);
+  EXPECT_EQ(source.label(4), 1);
+  EXPECT_EQ(source.label(6), 2);
+}
+
+TEST(FolderSource, ReadsPixelsAndLabels) {
+  const EncodedFolder folder;
+  folder.write("a/1.png", small_image(40)); // known by its bytes
+  folder.write("b/1.ppm", small_image(50, 3, 2));
+  const FolderSource source(folder.path());
+  Sample sample;
+  source.read(1, sample);
+  EXPECT_EQ(sample.label, 1);
+  EXPECT_EQ(sample.image.width(), 3);
+  EXPECT_EQ(sample.image.height(), 2);
+  EXPECT_EQ(sample.image.channels(), 3);
+  EXPECT_EQ(sample.image.pixels()[0], 50);
+  source.read(0, sample);
+  EXPECT_EQ(sample.label, 0);
+  EXPECT_EQ(sample.image.pixels()[0], 40);
+}
+
+TEST(FolderSource, TrainAndValidationFoldersAreTaken) {
+  for (const char* name : {"val", "valid", "validation", "test"}) {
+    const EncodedFolder folder;
+    folder.write("train/a/1.ppm", small_image(1));
+    folder.write("train/b/1.ppm", small_image(2));
+    folder.write(cat(name, "/b/9.ppm"), small_image(3));
+    const Splits parts = open_folder(folder.path() + "/", {});
+    EXPECT_EQ(parts.train->size(), 2);
+    ASSERT_EQ(parts.val->size(), 1);
+    // Numbered as in training, although it is the only class here.
+    EXPECT_EQ(parts.val->label(0), 1);
+    EXPECT_THAT(parts.val->info().classes, ElementsAre("a", "b"));
+  }
+}
+
+TEST(FolderSource, AValidationClassThatTrainingLacksIsRefused) {
+  const EncodedFolder folder;
+  folder.write("train/horse/1.ppm", small_image(1));
+  folder.write("val/hrose/9.ppm", small_image(3));
+  EXPECT_THAT(
+      complaint([&] { open_folder(folder.path(), {}); }),
+      AllOf(HasSubstr("hrose"), HasSubstr("Perhaps it should be horse")));
+}
+
+TEST(FolderSource, WithoutAValidationFolderTheSeedDivides) {
+  const EncodedFolder folder;
+  for (int i = 0; i < 20; ++i)
+    folder.write(cat("train/a/", i, ".ppm"), small_image(i));
+  OpenOptions options;
+  options.val_fraction = 0.25;
+  const Splits parts = open_folder(folder.path(), options);
+  EXPECT_EQ(parts.train->size(), 15);
+  EXPECT_EQ(parts.val->size(), 5);
+  EXPECT_THAT(parts.train->info().classes, ElementsAre("a"));
+}
+
+TEST(FolderSource, AClassMayBeCalledTrain) {
+  const EncodedFolder folder;
+  for (const char* name : {"car", "plane", "train"})
+    folder.write(cat(name, "/1.ppm"), small_image(1));
+  const Splits parts = open_folder(folder.path(), {});
+  EXPECT_THAT(
+      parts.train->info().classes, ElementsAre("car", "plane", "train"));
+}
+
+TEST(FolderSource, ABadFileIsNamedWithItsReason) {
+  const EncodedFolder folder;
+  folder.write("a/1.jpg", "P6 100 100 255\nfew");
+  folder.write("a/2.jpg", small_image(1));
+  const FolderSource source(folder.path());
+  std::filesystem::remove(folder.path("a/2.jpg"));
+  Sample sample;
+  EXPECT_EQ(
+      complaint([&] { source.read(0, sample); }),
+      cat("[data] cannot decode ",
+          folder.path("a/1.jpg"),
+          ": truncated after 18 bytes. Remove it, or run with data.bad = "
+          "\"skip\"."));
+  EXPECT_THROW(source.read(1, sample), BadSample);
+  EXPECT_THAT(
+      complaint([&] { source.read(1, sample); }),
+      HasSubstr("No such file or directory"));
+}
+
+TEST(FolderSource, FoldersWithoutClassesOrImagesAreRefused) {
+  const EncodedFolder folder;
+  EXPECT_THAT(
+      complaint([&] { open_folder(folder.path("none"), {}); }),
+      AllOf(HasSubstr("cannot list"), HasSubstr("No such file")));
+  EXPECT_THAT(
+      complaint([&] { open_folder(folder.path(), {}); }),
+      HasSubstr("has no class folders"));
+  folder.write("1.jpg", small_image(1));
+  EXPECT_THAT(
+      complaint([&] { open_folder(folder.path(), {}); }),
+      AllOf(HasSubstr("1 image and no class folders"), HasSubstr("cat/1.jpg")));
+  folder.write("full/1.jpg", small_image(1));
+  folder.write("empty/notes.txt", "");
+  EXPECT_THAT(
+      complaint([&] { open_folder(folder.path(), {}); }),
+      AllOf(HasSubstr("1 class folder "), HasSubstr("without images: empty.")));
+}
+
+TEST(FolderSource, ImagesBesideTheClassFoldersAreSaidToBeUnused) {
+  const EncodedFolder folder;
+  folder.write("a/1.jpg", small_image(1));
+  folder.write("stray.jpg", small_image(1));
+  std::vector<std::string> lines;
+  const auto before = log::set_sink(
+      [&](log::Level, const std::string& line) { lines.push_back(line); });
+  const FolderSource source(folder.path());
+  log::set_sink(before);
+  EXPECT_EQ(source.size(), 1);
+  EXPECT_THAT(lines, ElementsAre(HasSubstr("1 image directly in")));
+}
+
+TEST(FolderSource, LinksAreFollowedAndALoopOfThemIsRefused) {
+  const EncodedFolder folder;
+  folder.write("a/inner/1.ppm", small_image(1));
+  std::filesystem::create_directory_symlink(
+      folder.path("a/inner"), folder.path("b"));
+  EXPECT_EQ(FolderSource(folder.path()).size(), 2);
+  std::filesystem::create_directory_symlink(
+      folder.path("a"), folder.path("a/inner/up"));
+  EXPECT_THAT(
+      complaint([&] { FolderSource(folder.path()); }),
+      HasSubstr("a/inner/up leads back to a folder above it"));
+}
+
+TEST(FolderSource, ALinkToNothingIsABadSampleAndAPipeIsNone) {
+  const EncodedFolder folder;
+  folder.write("a/1.ppm", small_image(1));
+  std::filesystem::create_symlink("nowhere", folder.path("a/2.ppm"));
+  ASSERT_EQ(::mkfifo(folder.path("a/3.ppm").c_str(), 0600), 0);
+  const FolderSource source(folder.path());
+  ASSERT_EQ(source.size(), 2);
+  Sample sample;
+  EXPECT_THROW(source.read(1, sample), BadSample);
+  // A pipe that takes the place of a file later does not block the reader.
+  std::filesystem::remove(folder.path("a/1.ppm"));
+  ASSERT_EQ(::mkfifo(folder.path("a/1.ppm").c_str(), 0600), 0);
+  EXPECT_THAT(
+      complaint([&] { source.read(0, sample); }), HasSubstr("not a file"));
+}
+
+TEST(FolderSource, AFolderThatCannotBeReadIsNamed) {
+  if (::geteuid() == 0) GTEST_SKIP() << "root may read everything";
+  const EncodedFolder folder;
+  folder.write("a/1.ppm", small_image(1));
+  std::filesystem::permissions(folder.path("a"), std::filesystem::perms::none);
+  const std::string text = complaint([&] { FolderSource(folder.path()); });
+  std::filesystem::permissions(
+      folder.path("a"), std::filesystem::perms::owner_all);
+  EXPECT_THAT(text, AllOf(HasSubstr("/a"), HasSubstr("Permission denied")));
+}
+
+TEST(FolderSource, TheFingerprintFollowsNamesAndSizes) {
+  const EncodedFolder folder;
+  folder.write("a/1.ppm", small_image(1));
+  folder.write("a/2.ppm", small_image(1));
+  const auto fingerprint = [&] {
+    return FolderSource(folder.path()).fingerprint();
+  };
+  const std::uint64_t first = fingerprint();
+  EXPECT_EQ(fingerprint(), first);
+  folder.write("a/2.ppm", small_image(1, 3, 3));
+  const std::uint64_t second = fingerprint();
+  EXPECT_NE(second, first);
+  std::filesystem::rename(folder.path("a/2.ppm"), folder.path("a/3.ppm"));
+  EXPECT_NE(fingerprint(), second);
+}
+
+TEST(FolderSource, NamesOfAnyLengthAreKept) {
+  NameList list;
+  for (int i = 0; i < 1000; ++i)
+    list.add(cat("n01440764_", i, ".JPEG"));
+  list.add(std::string(300'000, 'x'));
+  list.add("last");
+  EXPECT_EQ(list[0], "n01440764_0.JPEG");
+  EXPECT_EQ(list[999], "n01440764_999.JPEG");
+  EXPECT_EQ(list[1000].size(), 300'000U);
+  EXPECT_EQ(list[1001], "last");
+}
+
+TEST(FolderSource, PhotographsAreReadByClass) {
+  const auto folder = photographs();
+  if (!std::filesystem::exists(folder))
+    GTEST_SKIP() << "no photographs at " << folder
+                 << "; TEMPER_SHARED_DATA says where they are";
+  const Splits parts = open_folder(folder.string(), {});
+  EXPECT_GT(parts.train->size(), parts.val->size());
+  EXPECT_EQ(parts.train->info().classes, parts.val->info().classes);
+  Sample sample;
+  for (std::int64_t i = 0; i < parts.val->size(); i += 10) {
+    parts.val->read(i, sample);
+    EXPECT_GT(sample.image.bytes(), 0U);
+    EXPECT_EQ(sample.image.channels(), 3);
+    EXPECT_THAT(parts.val->describe(i), EndsWith(".JPEG"));
+  }
+}
+
+} // namespace
+} // namespace temper::data
