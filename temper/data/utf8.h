@@ -1,0 +1,19 @@
+// Code points out of UTF-8, strictly: no overlong forms, no surrogates,
+// nothing above U+10FFFF.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace temper::data {
+
+constexpr std::size_t kCodePoints = 0x110000;
+
+// The code point at `at`, which moves behind it; nothing when it is malformed.
+std::optional<char32_t> next_code_point(
+    std::span<const std::uint8_t> text,
+    std::size_t& at);
+
+} // namespace temper::data

@@ -1,0 +1,67 @@
+#include "temper/data/open.h"
+
+#include <gmock/gmock.h>
+
+#include "arrays_files.h"
+#include "temper/base/text.h"
+
+namespace temper::data {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string refusal(const std::string& name) {
+  return error_of([&] { open_source(name, {}); });
+}
+
+TEST(OpenSource, AnUnknownNameGetsTheNearestOne) {
+  EXPECT_THAT(refusal("cifar"), HasSubstr("Did you mean cifar10?"));
+  EXPECT_THAT(
+      refusal("fashionmnist"), HasSubstr("Did you mean fashion-mnist?"));
+  EXPECT_THAT(refusal("cvs:a/b.csv"), HasSubstr("Did you mean csv:a/b.csv?"));
+  EXPECT_THAT(refusal("xyzzyplugh"), HasSubstr("There are cifar10"));
+  EXPECT_THAT(refusal(""), HasSubstr("no data source ''"));
+  EXPECT_THAT(refusal("csv:"), HasSubstr("Write csv:PATH"));
+}
+
+TEST(OpenSource, APathWithoutItsKindIsRecognised) {
+  const ArrayFolder folder;
+  const auto table = folder.write("house.csv", "");
+  EXPECT_THAT(
+      refusal(table.string()),
+      HasSubstr(cat("Did you mean csv:", table.string(), "?")));
+  EXPECT_THAT(refusal(folder.path().string()), HasSubstr("folder:"));
+}
+
+TEST(OpenSource, EachKindOpens) {
+  const ArrayFolder folder;
+  const auto table = folder.write("a.csv", "x,y\n1,a\n2,b\n3,a\n4,b\n");
+  const auto text = folder.write("a.txt", std::string(1000, 'a'));
+  const auto arrays =
+      std::filesystem::path(TEMPER_TEST_DATA) / "arrays" / "stored.npz";
+  EXPECT_EQ(
+      open_source(cat("csv:", table.string()), {}).train->info().name,
+      "csv:a.csv");
+  EXPECT_EQ(
+      open_source(cat("text:", text.string()), {}).train->info().name,
+      "text:a.txt");
+  EXPECT_EQ(
+      open_source(cat("npy:", arrays.string()), {}).train->info().name,
+      "npy:stored.npz");
+  EXPECT_EQ(open_source("synthetic:rows=10", {}).train->size(), 10);
+  OpenOptions options;
+  options.path = folder.path();
+  folder.write("cifar-10-batches-bin/data_batch_1.bin", std::string(30730, 1));
+  EXPECT_EQ(open_source("cifar10", options).train->info().name, "cifar10");
+}
+
+TEST(OpenSource, EveryKindHasOneLineOfHelp) {
+  ASSERT_FALSE(source_kinds().empty());
+  for (const auto& kind : source_kinds()) {
+    EXPECT_FALSE(kind.help.empty()) << kind.name;
+    EXPECT_LT(kind.name.size() + kind.help.size(), 76U) << kind.name;
+  }
+}
+
+} // namespace
+} // namespace temper::data
