@@ -1,0 +1,25 @@
+#include "temper/data/transform.h"
+
+#include "temper/base/hash.h"
+
+namespace temper::data {
+
+std::uint64_t Augment::hash() const {
+  Hasher hasher;
+  // Counts keep a list from running into the next one.
+  hasher.add(std::uint64_t{transforms.size()});
+  for (const auto& transform : transforms) {
+    hasher.add(transform->describe());
+  }
+  for (const auto* numbers : {&mean, &deviation}) {
+    hasher.add(std::uint64_t{numbers->size()});
+    hasher.add(numbers->data(), numbers->size() * sizeof(float));
+  }
+  hasher.add(&erase_probability, sizeof erase_probability);
+  for (const int number : {height, width, channels}) {
+    hasher.add(static_cast<std::uint64_t>(number));
+  }
+  return hasher.value();
+}
+
+} // namespace temper::data
