@@ -21,6 +21,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
+std::vector<std::string> preset_names() {
+  std::vector<std::string> names;
+  for (const auto& preset : data::presets())
+    names.push_back(preset.name);
+  return names;
+}
+
 int usable_workers() {
   return std::clamp(
       static_cast<int>(std::thread::hardware_concurrency()), 1, 16);
@@ -41,7 +48,7 @@ class DataCommand : public Command {
         "as "
         "the augmentation leaves them, and prints how the classes are "
         "filled.\n\n"
-        "pack writes the samples to one checksummed file that is mapped rather "
+        "pack writes both parts to one checksummed file that is mapped rather "
         "than read, to be used as pack:FILE.\n\n" +
             sources_text(),
         {{"temper data get cifar10", "download CIFAR-10"},
@@ -74,13 +81,13 @@ class DataCommand : public Command {
         ->default_str("0.1");
     app.add_option("--target", open_.target, "csv: the column to predict")
         ->type_name("NAME");
-    app.add_option("--part", part_, "train or val: what show and pack take")
+    app.add_option("--part", part_, "show: train or val")
         ->type_name("P")
         ->default_str("train");
     app.add_option(
            "--augment",
            augment_,
-           "show: a preset, " + join(data::preset_names(), ", "))
+           cat("show: a preset, ", join(preset_names(), ", ")))
         ->type_name("PRESET")
         ->default_str("none");
     app.add_option("--seed", open_.seed, "of the order, the split and show")
@@ -118,11 +125,11 @@ class DataCommand : public Command {
     console.progress(cat("opening ", source_, " ..."));
     const auto splits = data::open_source(source_, open_);
     if (action_ == "check") return check(splits, console, interrupt);
+    if (action_ == "pack") return pack(splits, console, interrupt);
     const auto& part = part_ == "val" ? splits.val : splits.train;
     if (!part)
       throw Error(cat("[data] ", source_, " has no ", part_, " part."));
-    return action_ == "show" ? show(*part, console)
-                             : pack(*part, console, interrupt);
+    return show(*part, console);
   }
 
  private:
@@ -183,8 +190,9 @@ class DataCommand : public Command {
     data::SheetOptions options;
     options.seed = open_.seed;
     options.epoch = epoch_;
-    const auto augment = data::make_preset(augment_, source.info());
-    const auto sheet = data::contact_sheet(source, augment.get(), options);
+    const auto augment =
+        data::make_augment(augment_, part_ == "train", 0, source.info());
+    const auto sheet = data::contact_sheet(source, &augment, options);
     const fs::path out = out_.empty() ? "samples.png" : out_;
     data::write_png(out, sheet);
     console.print(
@@ -221,7 +229,7 @@ class DataCommand : public Command {
   }
 
   int pack(
-      const data::IndexedSource& source,
+      const data::Splits& splits,
       Console& console,
       const InterruptWatch& interrupt) {
     if (out_.empty())
@@ -229,7 +237,7 @@ class DataCommand : public Command {
           "temper data pack needs --out FILE.",
           "For example: temper data pack folder:photos --out photos.tpk");
     ProgressLine line(console);
-    data::write_pack(source, out_, [&](std::int64_t done, std::int64_t total) {
+    data::write_pack(splits, out_, [&](std::int64_t done, std::int64_t total) {
       interrupt.check();
       line.show(
           "packing",
@@ -238,10 +246,8 @@ class DataCommand : public Command {
           false);
     });
     console.print(
-        cat(plural(source.size(), "sample"),
-            " in ",
-            out_,
-            ", ",
+        cat(out_,
+            ": ",
             bytes_text(fs::file_size(out_)),
             ". Use it as pack:",
             out_,

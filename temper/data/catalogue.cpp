@@ -5,7 +5,9 @@
 
 #include "temper/base/error.h"
 #include "temper/base/nearest.h"
+#include "temper/base/sync.h"
 #include "temper/base/text.h"
+#include "temper/data/locate.h"
 
 namespace temper::data {
 namespace {
@@ -38,6 +40,31 @@ bool all_there(const CatalogueEntry& entry, const fs::path& folder) {
       entry.members.begin(), entry.members.end(), [&](const auto& member) {
         return fs::is_regular_file(folder / member.name, ignored);
       });
+}
+
+// All members or none, as far as a reader of the folder can see: they are
+// unpacked beside their place and then moved.
+void unpack(
+    const CatalogueEntry& entry,
+    const fs::path& place,
+    const std::function<void(std::uint64_t)>& progress) {
+  const fs::path fresh = place / ".unpacking";
+  std::error_code ignored;
+  fs::remove_all(fresh, ignored);
+  try {
+    unpack_tar_gz(
+        place / entry.files.at(0).name, fresh, entry.members, progress);
+    for (const auto& member : entry.members) {
+      const fs::path path = place / member.name;
+      fs::create_directories(path.parent_path());
+      fs::rename(fresh / member.name, path);
+      sync_directory(path.parent_path());
+    }
+  } catch (...) {
+    fs::remove_all(fresh, ignored);
+    throw;
+  }
+  fs::remove_all(fresh, ignored);
 }
 
 } // namespace
@@ -117,14 +144,9 @@ const CatalogueEntry& catalogue_entry(const std::string& name) {
 }
 
 fs::path download_folder(const Environment& environment) {
-  const auto set = [&](const char* name) {
-    return variable(environment, name).value_or("");
-  };
-  if (const auto own = set("TEMPER_DATA"); !own.empty()) return own;
-  if (const auto cache = set("XDG_CACHE_HOME"); !cache.empty())
-    return fs::path(cache) / "temper" / "data";
-  if (const auto home = set("HOME"); !home.empty())
-    return fs::path(home) / ".cache" / "temper" / "data";
+  const fs::path own = variable(environment, "TEMPER_DATA").value_or("");
+  const fs::path folder = own.empty() ? cache_directory(environment) : own;
+  if (!folder.empty()) return folder;
   throw Error(
       "[data] there is no place for downloads: HOME is not set.",
       "Set TEMPER_DATA to a folder.");
@@ -150,15 +172,14 @@ fs::path get_dataset(
     download(what, options);
   }
   if (entry.members.empty()) return place;
-  const fs::path archive = place / entry.files.at(0).name;
   std::uint64_t total = 0;
   for (const auto& member : entry.members)
     total += member.limit_bytes;
-  unpack_tar_gz(archive, place, entry.members, [&](std::uint64_t done) {
+  unpack(entry, place, [&](std::uint64_t done) {
     if (progress) progress({"unpacking", done, total});
   });
   std::error_code ignored; // only space is lost
-  fs::remove(archive, ignored);
+  fs::remove(place / entry.files.at(0).name, ignored);
   return place;
 }
 

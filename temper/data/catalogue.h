@@ -33,7 +33,7 @@ const std::vector<CatalogueEntry>& catalogue();
 // Error, with the nearest name, when there is none.
 const CatalogueEntry& catalogue_entry(const std::string& name);
 
-// Where downloads go: $TEMPER_DATA, else temper/data in the user's cache.
+// Where downloads go, and locate.h looks: $TEMPER_DATA, else the user's cache.
 std::filesystem::path download_folder(const Environment& environment);
 
 struct GetProgress {

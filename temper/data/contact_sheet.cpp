@@ -5,10 +5,10 @@
 #include <string>
 
 #include "temper/base/error.h"
-#include "temper/base/permutation.h"
 #include "temper/base/philox.h"
 #include "temper/base/text.h"
 #include "temper/data/bitmap_font.h"
+#include "temper/data/order.h"
 
 namespace temper::data {
 namespace {
@@ -88,14 +88,11 @@ Image contact_sheet(
       3);
   std::memset(sheet.pixels(), kBackground, sheet.bytes());
 
-  const Permutation order(
-      static_cast<std::uint64_t>(source.size()),
-      mix64(options.seed ^ mix64(options.epoch)));
+  const Order order(source.size(), true, options.seed, options.epoch);
   Sample sample;
   Image spare;
   for (std::int64_t i = 0; i < tiles; ++i) {
-    const auto index =
-        static_cast<std::int64_t>(order(static_cast<std::uint64_t>(i)));
+    const std::int64_t index = order.index(i);
     const int x = kGap + static_cast<int>(i % options.columns) * (tile + kGap);
     const int y =
         kGap + static_cast<int>(i / options.columns) * (tile + kStrip + kGap);

@@ -14,6 +14,7 @@
 #include "temper/base/error.h"
 #include "temper/base/file.h"
 #include "temper/base/sha256.h"
+#include "temper/data/locate.h"
 
 namespace temper::data {
 namespace {
@@ -161,13 +162,31 @@ TEST_F(Catalogue, AnUnknownNameGetsTheNearestOne) {
   }
 }
 
+TEST_F(Catalogue, WhatIsDownloadedIsFound) {
+  for (const auto& entry : catalogue()) {
+    const fs::path place = folder_ / entry.name;
+    std::vector<fs::path> files;
+    for (const auto& member : entry.members)
+      files.push_back(place / member.name);
+    if (files.empty())
+      for (const auto& file : entry.files)
+        files.push_back(place / file.name);
+    for (const auto& file : files) {
+      fs::create_directories(file.parent_path());
+      write_file_atomically(file, "");
+    }
+    EXPECT_EQ(
+        locate(entry.name, "", {{"TEMPER_CACHE_DIR", folder_.string()}}),
+        files[0].parent_path());
+  }
+}
+
 TEST_F(Catalogue, DownloadsGoWhereTheUserSays) {
   EXPECT_EQ(
       download_folder({{"TEMPER_DATA", "/d"}, {"HOME", "/home/a"}}), "/d");
   EXPECT_EQ(
       download_folder({{"XDG_CACHE_HOME", "/c"}, {"HOME", "/home/a"}}),
-      "/c/temper/data");
-  EXPECT_EQ(download_folder({{"HOME", "/h"}}), "/h/.cache/temper/data");
+      "/c/temper");
   EXPECT_THROW(download_folder({}), Error);
 }
 
@@ -198,6 +217,21 @@ TEST_F(Catalogue, GettingADatasetBringsItsFilesOnce) {
       {"one", 5, sha256_hex("plain")}, {"two", 5, sha256_hex("plain")}};
   get_dataset(plain, folder_, {}, nullptr);
   EXPECT_EQ(read_small_file(folder_ / "plain/two"), "plain");
+
+  // Stopped in the middle, nothing of it can be taken for the dataset.
+  fs::remove_all(folder_ / "packed");
+  EXPECT_THROW(
+      get_dataset(
+          packed,
+          folder_,
+          {},
+          [](const GetProgress& at) {
+            if (at.what == "unpacking") throw Error("stopped");
+          }),
+      Error);
+  EXPECT_FALSE(fs::exists(folder_ / "packed/d"));
+  EXPECT_FALSE(fs::exists(folder_ / "packed/.unpacking"));
+  get_dataset(packed, folder_, {}, nullptr);
 
   const auto asked = server.requests().size();
   get_dataset(packed, folder_, {}, nullptr);
