@@ -12,3 +12,7 @@ if(TEMPER_SANITIZE)
     -fno-sanitize-recover=all)
   target_link_options(temper_options INTERFACE -fsanitize=${TEMPER_SANITIZE})
 endif()
+if(TEMPER_FUZZ) # coverage, which libFuzzer follows
+  target_compile_options(temper_options INTERFACE -fsanitize=fuzzer-no-link)
+  target_link_options(temper_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()

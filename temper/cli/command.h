@@ -22,10 +22,17 @@ enum ExitCode {
   kFailed = 1,
   kUsage = 2,
   kProblemsFound = 3,
+  kInterrupted = 130,
 };
 
 // Wrong flags or arguments: exit code 2.
 class UsageError : public Error {
+ public:
+  using Error::Error;
+};
+
+// Ctrl-C, noticed: exit code 130.
+class Interrupted : public Error {
  public:
   using Error::Error;
 };
@@ -64,6 +71,7 @@ struct CommandEntry {
 // In the order of the help.
 const std::vector<CommandEntry>& commands();
 
+std::unique_ptr<Command> make_data();
 std::unique_ptr<Command> make_doctor();
 std::unique_ptr<Command> make_help();
 

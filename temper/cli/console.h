@@ -20,6 +20,10 @@ class Console {
   int width() const {
     return width_;
   }
+  // Whether progress() shows anything.
+  bool live() const {
+    return live_;
+  }
 
   void set_quiet(bool quiet) {
     quiet_ = quiet;

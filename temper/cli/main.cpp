@@ -18,6 +18,9 @@ int main(int argc, char** argv) {
   } catch (const cli::UsageError& error) {
     console.error(error.what(), error.hint());
     return cli::kUsage;
+  } catch (const cli::Interrupted& error) {
+    console.error(error.what(), error.hint());
+    return cli::kInterrupted;
   } catch (const Error& error) {
     console.error(error.what(), error.hint());
     return cli::kFailed;

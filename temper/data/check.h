@@ -1,0 +1,63 @@
+// Looks at every sample once: what cannot be decoded, what sizes there are,
+// what is there twice, how the classes are filled. `temper data check` prints
+// what comes out.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "temper/data/source.h"
+
+namespace temper::data {
+
+struct CheckOptions {
+  int workers = 1;
+  int named = 20; // so many bad samples and duplicates are named
+  // Called from the caller's thread a few times a second; may throw to stop.
+  std::function<void(std::int64_t done, std::int64_t total)> progress;
+};
+
+// One of the two parts of a dataset.
+struct PartReport {
+  std::string name; // "train", "val"
+  std::int64_t samples = 0;
+  std::int64_t bad = 0;
+  std::int64_t decoder_warnings = 0;
+  // "224 x 224 RGB", "32 x 32 grey": how many; for images only.
+  std::map<std::string, std::int64_t> sizes;
+  std::vector<std::int64_t> class_counts; // by label
+};
+
+// Samples with the same content, in any part.
+struct Duplicates {
+  std::vector<std::string> samples; // "train photos/cat/1.jpg"; a few of them
+  std::int64_t count = 0; // all of them
+  bool across_parts = false;
+  bool labels_differ = false;
+};
+
+struct DataReport {
+  std::string name;
+  std::vector<std::string> classes;
+  std::vector<PartReport> parts;
+  std::vector<std::string> bad_samples; // the first few, with the reason
+
+  std::int64_t duplicate_samples = 0; // beyond the first of each kind
+  std::int64_t leaked_samples = 0; // of val that are in train, too
+  std::int64_t contradictions = 0; // same content, other label
+  std::vector<Duplicates> duplicates; // the first few
+
+  std::int64_t bad() const;
+  // Something that spoils a run: samples that cannot be used, or more than one
+  // in a hundred of val known from train.
+  bool has_problems() const;
+};
+
+// Takes 24 bytes of memory for each sample. Rethrows what a source throws other
+// than BadSample.
+DataReport check_data(const Splits& splits, const CheckOptions& options);
+
+} // namespace temper::data
