@@ -7,11 +7,15 @@
 #include "temper/base/text.h"
 #include "temper/data/cifar_source.h"
 #include "temper/data/csv_source.h"
+#include "temper/data/folder_source.h"
 #include "temper/data/locate.h"
 #include "temper/data/mnist_source.h"
 #include "temper/data/npy_source.h"
+#include "temper/data/pack.h"
 #include "temper/data/synthetic_source.h"
+#include "temper/data/tar_source.h"
 #include "temper/data/text_source.h"
+#include "temper/data/tfrecord_source.h"
 
 namespace temper::data {
 namespace {
@@ -56,6 +60,22 @@ const std::vector<Kind>& kinds() {
              place_of("fashion-mnist", options),
              options);
        }},
+      {{"folder:PATH", "images in one folder a class"},
+       [](const std::string& rest, const Options& options) {
+         return open_folder(rest, options);
+       }},
+      {{"tar:PATTERN", "WebDataset shards: train-{000..009}.tar"},
+       [](const std::string& rest, const Options& options) {
+         return open_tar(rest, options);
+       }},
+      {{"tfrecord:PATTERN", "TFRecord shards of tf.Examples"},
+       [](const std::string& rest, const Options& options) {
+         return open_tfrecord(rest, options);
+       }},
+      {{"pack:PATH", "what temper data pack wrote"},
+       [](const std::string& rest, const Options& options) {
+         return open_pack(rest, options);
+       }},
       {{"npy:PATH", "NumPy arrays: a .npz, a folder of .npy, or one .npy"},
        [](const std::string& rest, const Options& options) {
          return open_npy(rest, options);
@@ -81,6 +101,9 @@ std::string kind_for_path(const std::filesystem::path& path) {
   if (std::filesystem::is_directory(path)) return "folder:";
   const std::string ending = lower(path.extension().string());
   if (ending == ".csv" || ending == ".tsv") return "csv:";
+  if (ending == ".tpk") return "pack:";
+  if (ending == ".tar") return "tar:";
+  if (ending == ".tfrecord") return "tfrecord:";
   if (ending == ".npy" || ending == ".npz") return "npy:";
   if (ending == ".txt") return "text:";
   return "";

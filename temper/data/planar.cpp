@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "temper/base/error.h"
+#include "temper/kernels/rearrange.h"
 
 namespace temper::data {
 
@@ -16,14 +17,7 @@ void interleave_planes(
     std::memcpy(interleaved, planes, pixels);
     return;
   }
-  const std::uint8_t* red = planes;
-  const std::uint8_t* green = planes + pixels;
-  const std::uint8_t* blue = planes + 2 * pixels;
-  for (std::size_t i = 0; i < pixels; ++i) {
-    interleaved[3 * i] = red[i];
-    interleaved[3 * i + 1] = green[i];
-    interleaved[3 * i + 2] = blue[i];
-  }
+  kernels::planar_to_interleaved(planes, pixels, interleaved);
 }
 
 } // namespace temper::data
