@@ -148,10 +148,11 @@ CsvTable read_csv(
         *cell = -1;
       } else {
         // "1", "01" and "1.0" are one class.
-        const std::size_t number = i == scan.target && whole_classes
-            ? categories[i].number(std::to_string(static_cast<std::int64_t>(
-                  parse_decimal(fields[i]).value_or(0))))
-            : categories[i].number(fields[i]);
+        const auto number = static_cast<std::int64_t>(
+            i == scan.target && whole_classes
+                ? categories[i].number(std::to_string(static_cast<std::int64_t>(
+                      parse_decimal(fields[i]).value_or(0))))
+                : categories[i].number(fields[i]));
         if (number >= (i == scan.target ? kMostClasses : kMostCategories))
           refuse_categories(scan.columns[i], name, i == scan.target);
         *cell = static_cast<float>(number);

@@ -11,12 +11,13 @@
 #include <string>
 #include <vector>
 
+#include "temper/data/source.h"
+
 namespace temper::data {
 
 // Categories of a text column; more of them are not a category but an
 // identifier, and one-hot columns by the thousand would fill the memory.
-constexpr std::size_t kMostCategories = 64;
-constexpr std::size_t kMostClasses = 65536;
+constexpr std::int64_t kMostCategories = 64;
 
 struct CsvColumn {
   std::string name;

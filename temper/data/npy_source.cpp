@@ -11,7 +11,6 @@ namespace temper::data {
 namespace {
 
 constexpr std::int64_t kLargestSide = 16384;
-constexpr std::int64_t kMostClasses = 65536;
 
 std::string shape_text(const std::vector<std::int64_t>& shape) {
   std::vector<std::string> sizes;

@@ -6,7 +6,9 @@
 #include "temper/base/nearest.h"
 #include "temper/base/text.h"
 #include "temper/data/cifar_source.h"
+#include "temper/data/cmd_source.h"
 #include "temper/data/csv_source.h"
+#include "temper/data/decode.h"
 #include "temper/data/folder_source.h"
 #include "temper/data/locate.h"
 #include "temper/data/mnist_source.h"
@@ -165,6 +167,21 @@ const std::vector<SourceKind>& source_kinds() {
     return all;
   }();
   return shown;
+}
+
+std::unique_ptr<StreamSource> open_stream(const std::string& name) {
+  const std::string kind = "cmd:";
+  if (!starts_with(name, kind)) return nullptr;
+  CmdOptions options;
+  options.command = name.substr(kind.size());
+  options.info.name = name;
+  options.info.channels = 3;
+  options.decode = [](std::span<const std::uint8_t> bytes, Sample& sample) {
+    DecodeOptions colour;
+    colour.channels = 3;
+    decode_image(bytes, colour, sample.image, sample.warnings);
+  };
+  return std::make_unique<CmdSource>(std::move(options));
 }
 
 } // namespace temper::data

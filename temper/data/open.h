@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,10 @@ struct OpenOptions {
 // Error when the name is unknown (with the nearest one), the files are missing
 // (with where they were looked for and how to get them) or malformed.
 Splits open_source(const std::string& name, const OpenOptions& options);
+
+// "cmd:PROGRAM ARGS", whose samples come as the program writes them; read by
+// a StreamLoader. Nothing when the name is not that of a stream.
+std::unique_ptr<StreamSource> open_stream(const std::string& name);
 
 struct SourceKind {
   std::string name; // "cifar10", "folder:PATH"

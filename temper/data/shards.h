@@ -27,9 +27,6 @@ struct ShardIndex {
   std::uint64_t fingerprint() const;
 };
 
-// Labels above this are taken for a mistake rather than for classes.
-constexpr std::int64_t kMostClasses = 1'000'000;
-
 // A label as it is kept: kNoLabel when it cannot be one.
 std::int32_t kept_label(std::int64_t label);
 

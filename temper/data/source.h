@@ -24,6 +24,9 @@ enum class Target { label, numbers, tokens };
 const char* to_string(Input input);
 const char* to_string(Target target);
 
+// A label above this is taken for a mistake in the data, not for a class.
+constexpr std::int64_t kMostClasses = 65'536;
+
 struct SourceInfo {
   std::string name; // "cifar10", "folder:photos"
   Input input = Input::image;
