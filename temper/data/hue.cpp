@@ -55,8 +55,8 @@ void from_hsv(const Hsv& hsv, std::uint8_t* rgb) {
   }
   const double sixth = hsv.h * 6.0 / 255.0;
   const int sector = static_cast<int>(sixth);
-  const double f = static_cast<float>(sixth - sector);
-  const double s = static_cast<float>(hsv.s / 255.0);
+  const auto f = static_cast<double>(static_cast<float>(sixth - sector));
+  const auto s = static_cast<double>(static_cast<float>(hsv.s / 255.0));
   const std::uint8_t p = clipped(std::round(v * (1.0 - s)));
   const std::uint8_t q = clipped(std::round(v * (1.0 - s * f)));
   const std::uint8_t t = clipped(std::round(v * (1.0 - s * (1.0 - f))));
