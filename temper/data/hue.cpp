@@ -31,17 +31,19 @@ Hsv to_hsv(const std::uint8_t* rgb) {
   if (r == high) {
     hue = blue - green;
   } else if (g == high) {
-    hue = static_cast<float>(2.0 + double{red} - double{blue});
+    hue = static_cast<float>(
+        2.0 + static_cast<double>(red) - static_cast<double>(blue));
   } else {
-    hue = static_cast<float>(4.0 + double{green} - double{red});
+    hue = static_cast<float>(
+        4.0 + static_cast<double>(green) - static_cast<double>(red));
   }
   // Between 5/6 and 11/6: the remainder of a division by 1 is exact.
-  double turn = double{hue} / 6.0 + 1.0;
+  double turn = static_cast<double>(hue) / 6.0 + 1.0;
   if (turn >= 1.0) turn -= 1.0;
   const auto position = static_cast<float>(turn);
   return {
-      clipped(double{position} * 255.0),
-      clipped(double{saturation} * 255.0),
+      clipped(static_cast<double>(position) * 255.0),
+      clipped(static_cast<double>(saturation) * 255.0),
       value};
 }
 
@@ -53,8 +55,8 @@ void from_hsv(const Hsv& hsv, std::uint8_t* rgb) {
   }
   const double sixth = hsv.h * 6.0 / 255.0;
   const int sector = static_cast<int>(sixth);
-  const double f = static_cast<float>(sixth - sector);
-  const double s = static_cast<float>(hsv.s / 255.0);
+  const auto f = static_cast<double>(static_cast<float>(sixth - sector));
+  const auto s = static_cast<double>(static_cast<float>(hsv.s / 255.0));
   const std::uint8_t p = clipped(std::round(v * (1.0 - s)));
   const std::uint8_t q = clipped(std::round(v * (1.0 - s * f)));
   const std::uint8_t t = clipped(std::round(v * (1.0 - s * (1.0 - f))));

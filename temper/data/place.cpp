@@ -16,7 +16,8 @@ Placer::Placer(const Augment& augment, bool channels_last)
       channels_last_(channels_last) {
   for (std::size_t c = 0; c < std::min(augment.mean.size(), byte_fill_.size());
        ++c) {
-    const double mean = std::clamp(double{augment.mean[c]}, 0.0, 1.0);
+    const double mean =
+        std::clamp(static_cast<double>(augment.mean[c]), 0.0, 1.0);
     byte_fill_[c] = static_cast<std::uint8_t>(std::nearbyint(mean * 255));
   }
 }

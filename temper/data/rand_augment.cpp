@@ -17,10 +17,10 @@ double linspace(double first, double last, int bin, int bins) {
   const auto low = static_cast<float>(first);
   const auto high = static_cast<float>(last);
   const float step = (high - low) / static_cast<float>(bins - 1);
-  return double{
+  return static_cast<double>(
       bin < bins / 2
           ? std::fma(step, static_cast<float>(bin), low)
-          : std::fma(-step, static_cast<float>(bins - 1 - bin), high)};
+          : std::fma(-step, static_cast<float>(bins - 1 - bin), high));
 }
 
 // The same for a shift, of which the whole pixels count: rounded in between,
@@ -30,7 +30,7 @@ double shift(double last, int bin, int bins) {
   const float step = high / static_cast<float>(bins - 1);
   const float up = step * static_cast<float>(bin);
   const float down = step * static_cast<float>(bins - 1 - bin);
-  return double{bin < bins / 2 ? up : high - down};
+  return static_cast<double>(bin < bins / 2 ? up : high - down);
 }
 
 // What the two recipes differ in.

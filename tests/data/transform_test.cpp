@@ -11,6 +11,7 @@
 #include "temper/data/crop.h"
 #include "temper/data/erase.h"
 #include "temper/data/flip.h"
+#include "temper/data/photometric.h"
 #include "temper/data/rand_augment.h"
 #include "temper/data/resize.h"
 #include "temper/data/source.h"
@@ -152,17 +153,45 @@ TEST(Transform, CutoutIsCutAtTheEdges) {
   EXPECT_EQ(*areas.begin(), 64); // a quarter, in the corner
 }
 
-TEST(Transform, ColourJitterVisitsAllOrders) {
-  // Contrast and brightness do not commute: two orders, two results each.
-  const ColourJitter jitter({0.5, 0.5, 0.5, 0.2});
-  std::set<Bytes> results;
-  for (std::uint64_t index = 0; index < 100; ++index) {
+TEST(Transform, EachPartOfTheColourJitterIsDrawnAnewForEachSample) {
+  for (const auto range :
+       {JitterRange{0.5, 0, 0, 0},
+        JitterRange{0, 0.5, 0, 0},
+        JitterRange{0, 0, 0.5, 0},
+        JitterRange{0, 0, 0, 0.5}}) {
+    const ColourJitter jitter(range);
+    std::set<Bytes> results;
+    for (std::uint64_t index = 0; index < 100; ++index) {
+      Image image = picture(16, 16, 3, 0, 1), spare;
+      RandomStream random(1, 0, index);
+      jitter.apply(image, spare, random);
+      results.insert(bytes_of(image));
+    }
+    EXPECT_GT(results.size(), 75U) << jitter.describe();
+  }
+}
+
+TEST(Transform, ColourJitterTakesItsPartsInRandomOrder) {
+  // Clipping and rounding make the order of the two show in the pixels.
+  const ColourJitter jitter({1.0, 1.0, 0, 0});
+  int brightness_first = 0;
+  for (std::uint64_t index = 0; index < 200; ++index) {
     Image image = picture(16, 16, 3, 0, 1), spare;
     RandomStream random(1, 0, index);
     jitter.apply(image, spare, random);
-    results.insert(bytes_of(image));
+    RandomStream again(1, 0, index);
+    for (int i = 0; i < 3; ++i) {
+      again.bits(); // the order
+    }
+    const double brightness = again.uniform(0, 2);
+    const double contrast = again.uniform(0, 2);
+    Image expected = picture(16, 16, 3, 0, 1);
+    adjust_brightness(expected, brightness);
+    adjust_contrast(expected, contrast);
+    if (bytes_of(image) == bytes_of(expected)) ++brightness_first;
   }
-  EXPECT_GT(results.size(), 95U);
+  EXPECT_GT(brightness_first, 60);
+  EXPECT_LT(brightness_first, 140);
 }
 
 TEST(Transform, GreyAndColourTurnIntoEachOther) {
