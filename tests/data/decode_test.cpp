@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <algorithm>
+#include <array>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -189,14 +191,30 @@ TEST(Decode, AnImageAboveTheLimitIsRefusedBeforeItIsDecoded) {
   EXPECT_EQ(reason(fixture("jpeg_420.jpg"), {3, 551}), "decoded");
 }
 
-TEST(Decode, AHeaderThatPromisesMoreThanTheFileHoldsTakesNoMemory) {
-  // 5,917 x 5,907 pixels, within the limit, in a file of two kilobytes.
-  auto bytes = fixture("png_rgb8.png");
-  bytes[18] = bytes[22] = 0x17;
+void expect_nothing_taken(Bytes bytes) {
   Image image;
   int warnings = 0;
   EXPECT_THROW(decode_image(bytes, {3}, image, warnings), BadSample);
   EXPECT_EQ(image.pixels(), nullptr);
+}
+
+TEST(Decode, AHeaderThatPromisesMoreThanTheFileHoldsTakesNoMemory) {
+  // 5,917 x 5,907 pixels, within the limit, in a file of two kilobytes; the
+  // header's own checksum is right.
+  auto bytes = fixture("png_rgb8.png");
+  bytes[18] = bytes[22] = 0x17;
+  const auto sum = crc32(0, bytes.data() + 12, 17);
+  for (std::size_t i = 0; i < 4; ++i)
+    bytes[29 + i] = static_cast<std::uint8_t>(sum >> (24 - 8 * i));
+  expect_nothing_taken(bytes);
+
+  bytes = fixture("jpeg_grey.jpg");
+  const std::array<std::uint8_t, 2> frame{0xFF, 0xC0};
+  const auto at =
+      std::search(bytes.begin(), bytes.end(), frame.begin(), frame.end());
+  ASSERT_NE(at, bytes.end());
+  at[5] = at[7] = 0x1F; // 7,9xx pixels either way
+  expect_nothing_taken(bytes);
 
   bytes = fixture("bmp_24.bmp");
   bytes[19] = bytes[23] = 0x17;

@@ -120,8 +120,9 @@ TEST(TfExample, ListsArePackedOrNot) {
 TEST(TfExample, UnknownFieldsArePassedOver) {
   const std::string extra = "\x78\x05" + field(9, "later version") + "\x75" +
       std::string(4, 'x') + "\x71" + std::string(8, 'x');
-  const auto all = parse_tf_example(
-      bytes_in(extra + example(extra + int_feature("label", 4)) + extra));
+  const std::string message =
+      extra + example(extra + int_feature("label", 4)) + extra;
+  const auto all = parse_tf_example(bytes_in(message));
   EXPECT_EQ(single_int(all, "label"), 4);
 }
 
