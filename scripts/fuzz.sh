@@ -10,7 +10,7 @@ set -eu
 seconds=${FUZZ_SECONDS:-60}
 jobs=${JOBS:-2}
 cmake --preset fuzz >/dev/null
-cmake --build --preset fuzz -j "$jobs"
+cmake --build --preset fuzz -j "$jobs" --target fuzz_all
 
 if [ $# -eq 0 ]; then
   set -- idx cifar csv npy tar tfrecord pack image
