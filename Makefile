@@ -10,6 +10,7 @@ JOBS   ?= $$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
 SETUP  ?= scripts/setup.sh
 PREFIX ?= /usr/local
 TRAIN  ?= doctor
+FUZZ_SECONDS ?= 60
 
 # Configuring again is quick and picks up a changed preset.
 BUILD = build() { cmake --preset $$1 >/dev/null && \
@@ -43,6 +44,15 @@ test-arm64: ## the tests that need no torch, as arm64 code under qemu
 	@$(SETUP) arm64
 	@JOBS="$(JOBS)" scripts/test_arm64.sh
 
+fuzz: ## libFuzzer on every reader of data, FUZZ_SECONDS (60) each (clang)
+	@$(SETUP) build fuzz
+	@JOBS="$(JOBS)" FUZZ_SECONDS="$(FUZZ_SECONDS)" scripts/fuzz.sh
+
+bench-loader: setup ## how fast batches are made, beside Python's DataLoader
+	@cmake --preset release >/dev/null
+	@cmake --build --preset release -j $(JOBS) --target temper_bench_loader
+	@build/release/bin/temper_bench_loader
+
 lint: ## check the layout (clang-format) and the code (clang-tidy)
 	@$(SETUP) build lint
 	@JOBS="$(JOBS)" scripts/lint.sh
@@ -64,5 +74,5 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' \
 	  Makefile
 
-.PHONY: build train test asan tsan test-latest test-clean test-arm64 lint \
-  format install setup clean help
+.PHONY: build train test asan tsan test-latest test-clean test-arm64 fuzz \
+  bench-loader lint format install setup clean help

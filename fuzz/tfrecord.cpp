@@ -58,13 +58,13 @@ extern "C" int LLVMFuzzerTestOneInput(
     for (const auto& feature : parse_tf_example({data, size})) {
       switch (feature.kind) {
         case TfFeature::Kind::bytes:
-          bytes_of(feature);
+          byte_values(feature);
           break;
         case TfFeature::Kind::floats:
-          floats_of(feature);
+          float_values(feature);
           break;
         case TfFeature::Kind::ints:
-          ints_of(feature);
+          int_values(feature);
           break;
         case TfFeature::Kind::none:
           break;

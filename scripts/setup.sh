@@ -40,12 +40,14 @@ build             library libgmock-dev           googletest        tests
 build             library libbenchmark-dev       google-benchmark  benchmarks
 lint              tool    clang-format           clang-format      layout
 lint              tool    clang-tidy-19          llvm              checks
+fuzz              tool    clang                  llvm              libFuzzer
+fuzz              tool    libclang-rt-dev        -                 libFuzzer
 latest,clean      tool    mmdebstrap             -                 chroot
 arm64             tool    mmdebstrap             -                 sysroot
 arm64             tool    g++-aarch64-linux-gnu  -                 compiler
 arm64             tool    qemu-user              -                 emulator
 '
-known_groups='build lint latest clean arm64'
+known_groups='build lint fuzz latest clean arm64'
 
 fail() {
   printf 'setup: %s\n' "$@" >&2

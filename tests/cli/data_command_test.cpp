@@ -1,0 +1,187 @@
+// `temper data` as a user runs it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "temper/base/process.h"
+#include "temper/base/text.h"
+
+namespace temper {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class DataCommand : public testing::Test {
+ protected:
+  DataCommand()
+      : folder_(
+            fs::temp_directory_path() /
+            ("temper-data-" + std::to_string(::getpid()))) {
+    fs::create_directory(folder_);
+  }
+  ~DataCommand() override {
+    fs::remove_all(folder_);
+  }
+
+  ProcessResult temper(std::vector<std::string> arguments) const {
+    std::vector<std::string> line{
+        "env", "TEMPER_CACHE_DIR=" + folder_.string(), TEMPER_PROGRAM, "data"};
+    line.insert(line.end(), arguments.begin(), arguments.end());
+    ProcessLimits limits;
+    limits.time = std::chrono::seconds(120);
+    const auto result = run_process(line, "", limits);
+    EXPECT_EQ(result.end, ProcessResult::End::exited) << result.err;
+    return result;
+  }
+  // A PNM of one colour.
+  void picture(const std::string& name, int colour) const {
+    const fs::path path = folder_ / "photos" / name;
+    fs::create_directories(path.parent_path());
+    std::ofstream(path, std::ios::binary)
+        << "P6 5 4 255\n"
+        << std::string(60, static_cast<char>(colour));
+  }
+  std::string photos() const {
+    return "folder:" + (folder_ / "photos").string();
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(DataCommand, ManualHoldsTheActionsTheFlagsAndTheSources) {
+  const auto manual = temper({"--help"});
+  EXPECT_EQ(manual.code, 0);
+  for (const char* part :
+       {"get",
+        "check",
+        "show",
+        "pack",
+        "--augment PRESET",
+        "--out FILE",
+        "cifar10",
+        "csv:PATH",
+        "Exit codes:",
+        "130"})
+    EXPECT_THAT(manual.out, HasSubstr(part));
+}
+
+TEST_F(DataCommand, AnUnknownActionGetsTheNearestOne) {
+  const auto wrong = temper({"chekc", "cifar10"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("Did you mean: temper data check?"));
+  EXPECT_EQ(temper({}).code, 2);
+  EXPECT_EQ(temper({"check"}).code, 2);
+  EXPECT_EQ(temper({"pack", "synthetic:images=4"}).code, 2);
+  EXPECT_EQ(temper({"show", "cifar10", "--part", "tset"}).code, 2);
+}
+
+TEST_F(DataCommand, GetListsWhatThereIsAndNamesTheNearest) {
+  const auto list = temper({"get"});
+  EXPECT_EQ(list.code, 0);
+  EXPECT_THAT(
+      list.out,
+      AllOf(
+          HasSubstr("cifar10"),
+          HasSubstr("fashion-mnist"),
+          HasSubstr(folder_.string())));
+  const auto wrong = temper({"get", "fashon-mnist"});
+  EXPECT_EQ(wrong.code, 1);
+  EXPECT_THAT(wrong.err, HasSubstr("Did you mean fashion-mnist?"));
+}
+
+TEST_F(DataCommand, CheckPassesGoodData) {
+  for (int i = 0; i < 10; ++i)
+    picture(cat(i % 2 == 0 ? "cat/" : "dog/", i, ".ppm"), 20 * i);
+  const auto run = temper({"check", photos()});
+  EXPECT_EQ(run.code, 0) << run.out << run.err;
+  EXPECT_THAT(
+      run.out,
+      AllOf(
+          HasSubstr("5 x 4 RGB"),
+          HasSubstr("dog"),
+          HasSubstr("Every sample can be used"),
+          Not(HasSubstr("\033"))));
+}
+
+TEST_F(DataCommand, CheckFindsABrokenFileAndSaysWhich) {
+  for (int i = 0; i < 10; ++i)
+    picture(cat(i % 2 == 0 ? "cat/" : "dog/", i, ".ppm"), 20 * i);
+  std::ofstream(folder_ / "photos/dog/broken.jpg") << "\xff\xd8\xff\xe0 no";
+  const auto run = temper({"check", photos()});
+  EXPECT_EQ(run.code, 3);
+  EXPECT_THAT(run.out, HasSubstr("broken.jpg"));
+  const auto json =
+      nlohmann::json::parse(temper({"check", photos(), "--json"}).out);
+  EXPECT_EQ(json.at("problems"), true);
+  EXPECT_EQ(json.at("bad_samples").size(), 1U);
+}
+
+TEST_F(DataCommand, ShowWritesAPictureAndPrintsTheClasses) {
+  const std::string out = (folder_ / "sheet.png").string();
+  const auto run = temper(
+      {"show",
+       "synthetic:images=60,size=32,classes=3",
+       "--augment",
+       "cifar",
+       "--out",
+       out});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr(out));
+  EXPECT_GT(fs::file_size(out), 1000U);
+  const auto wrong =
+      temper({"show", "synthetic:images=60", "--augment", "cifr"});
+  EXPECT_EQ(wrong.code, 1);
+  EXPECT_THAT(wrong.err, HasSubstr("cifar"));
+}
+
+TEST_F(DataCommand, PackWritesAFileThatChecks) {
+  for (int i = 0; i < 20; ++i)
+    picture(cat(i % 2 == 0 ? "cat/" : "dog/", i, ".ppm"), 10 * i);
+  const std::string out = (folder_ / "photos.tpk").string();
+  const auto run = temper({"pack", photos(), "--out", out});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("pack:" + out));
+  const auto packed = temper({"check", "pack:" + out});
+  EXPECT_EQ(packed.code, 0) << packed.out << packed.err;
+}
+
+TEST_F(DataCommand, CtrlCLeavesNoPartOfAPack) {
+  const std::string out = (folder_ / "large.tpk").string();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::execl(
+        TEMPER_PROGRAM,
+        "temper",
+        "data",
+        "pack",
+        "synthetic:images=5000000,size=64",
+        "--out",
+        out.c_str(),
+        static_cast<char*>(nullptr));
+    ::_exit(127);
+  }
+  // Until it has begun to write.
+  const auto begun = [&] { return !fs::is_empty(folder_); };
+  for (int i = 0; i < 3000 && !begun(); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_TRUE(begun());
+  ::kill(child, SIGINT);
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 130);
+  EXPECT_TRUE(fs::is_empty(folder_));
+}
+
+} // namespace
+} // namespace temper
