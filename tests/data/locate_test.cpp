@@ -61,6 +61,7 @@ TEST(Locate, AnotherPlaceThanTheGivenOneIsSaid) {
 
 TEST(Locate, DatasetsWithTheSameFileNamesAreNotConfused) {
   const ArrayFolder folder;
+  folder.write("train-images-idx3-ubyte", ""); // whose is it?
   folder.write("mnist/train-images-idx3-ubyte", "");
   const Environment environment{{"TEMPER_CACHE_DIR", folder.path().string()}};
   EXPECT_EQ(locate("mnist", {}, environment), folder.path() / "mnist");

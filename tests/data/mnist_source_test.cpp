@@ -93,6 +93,15 @@ TEST(Idx, GzipIsUnpackedAsFarAsTheHeaderSays) {
   EXPECT_THAT(error_of([&] { read_idx(path); }), HasSubstr("ends after"));
 }
 
+TEST(Idx, GzipMayBeSeveralMembers) {
+  const ArrayFolder folder;
+  const std::string file = idx(8, {5}, "abcde");
+  const auto path =
+      folder.write("a.gz", gzip(file.substr(0, 9)) + gzip(file.substr(9)));
+  const IdxArray array = read_idx(path);
+  EXPECT_EQ(std::string(array.data.begin(), array.data.end()), "abcde");
+}
+
 TEST(Idx, ABombIsRefusedBeforeMemoryIsTaken) {
   const ArrayFolder folder;
   const auto path =
