@@ -131,7 +131,8 @@ TEST(BadSample, TheOthersOfTheBatchKeepTheirPixelsUnderSkip) {
   while (const Batch* whole = all.next()) {
     const Batch* part = some.next();
     ASSERT_NE(part, nullptr);
-    for (int i = 0, j = 0; j < part->size; ++i) {
+    int j = 0;
+    for (int i = 0; i < whole->size && j < part->size; ++i) {
       if (whole->indices[i] != part->indices[j]) continue;
       const auto* a = static_cast<const float*>(whole->inputs);
       const auto* b = static_cast<const float*>(part->inputs);
@@ -141,6 +142,7 @@ TEST(BadSample, TheOthersOfTheBatchKeepTheirPixelsUnderSkip) {
           b + static_cast<std::size_t>(j) * floats));
       ++j;
     }
+    EXPECT_EQ(j, part->size);
   }
 }
 
