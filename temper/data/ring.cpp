@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <new>
 #include <utility>
 
 #include "temper/base/error.h"
@@ -11,18 +10,13 @@
 
 namespace temper::data {
 
-void BatchBuffer::Free::operator()(std::uint8_t* memory) const {
-  ::operator delete (memory, std::align_val_t{kPageBytes});
-}
-
 BatchBuffer::BatchBuffer(const BatchLayout& layout, int batch)
     : input_bytes_(layout.input_bytes()),
       target_bytes_(layout.target_bytes()),
       targets_offset_(layout.targets_offset(batch)),
       indices_(static_cast<std::size_t>(batch)) {
   const std::size_t bytes = layout.batch_bytes(batch);
-  memory_.reset(static_cast<std::uint8_t*>(
-      ::operator new (bytes, std::align_val_t{kPageBytes}, std::nothrow)));
+  memory_ = take_large_memory(bytes);
   if (!memory_)
     throw Error(
         cat("[data] no memory for a batch of ", bytes_text(bytes), "."),

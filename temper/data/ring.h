@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "temper/base/large_memory.h"
 #include "temper/data/layout.h"
 
 namespace temper::data {
@@ -42,15 +43,12 @@ class BatchBuffer {
   void remove(const std::vector<int>& slots, int size);
 
  private:
-  struct Free {
-    void operator()(std::uint8_t* memory) const;
-  };
   void move(int from, int to, int count);
 
   std::size_t input_bytes_;
   std::size_t target_bytes_;
   std::size_t targets_offset_;
-  std::unique_ptr<std::uint8_t, Free> memory_;
+  LargeMemory memory_;
   std::vector<std::int64_t> indices_;
 };
 

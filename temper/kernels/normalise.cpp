@@ -15,6 +15,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "temper/kernels/normalise.cpp"
+#include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
@@ -27,6 +28,11 @@ using Constants = Normaliser::Constants;
 
 constexpr float kHigh = 0x1.0100p-8F;
 constexpr float kLow = static_cast<float>(1.0 / 255 - 0x1.0100p-8);
+
+// A batch of images this large is far larger than the caches: what is written
+// leaves them before anyone reads it, so it need not pass through them. Writing
+// around them also saves reading the old contents first.
+constexpr std::size_t kStreamedBytes = std::size_t{256} << 10;
 
 template <class D>
 HWY_INLINE hn::Vec<D> load(D d, const std::uint8_t* in) {
@@ -49,8 +55,8 @@ HWY_INLINE V normal(D d, V x, V mean, V deviation, V reciprocal) {
 }
 
 // Whole vectors by threes, so that the pattern of the channels comes round;
-// returns how many values were written.
-template <bool kReciprocal>
+// returns how many values were written. kStream: around the caches.
+template <bool kReciprocal, bool kStream>
 std::size_t interleaved_by(
     const Constants& constants,
     const std::uint8_t* HWY_RESTRICT in,
@@ -67,9 +73,14 @@ std::size_t interleaved_by(
           hn::LoadU(d, constants.mean.data() + n),
           hn::LoadU(d, constants.deviation.data() + n),
           hn::LoadU(d, constants.reciprocal.data() + n));
-      hn::StoreU(result, d, out + i + n);
+      if constexpr (kStream) {
+        hn::Stream(result, d, out + i + n);
+      } else {
+        hn::StoreU(result, d, out + i + n);
+      }
     }
   }
+  if constexpr (kStream) hwy::FlushStream(); // other threads will read it
   return i;
 }
 
@@ -127,10 +138,16 @@ std::size_t interleaved(
     const std::uint8_t* in,
     std::size_t values,
     float* out) {
+  const bool stream = values * sizeof(float) >= kStreamedBytes &&
+      reinterpret_cast<std::uintptr_t>(out) %
+              (hn::Lanes(hn::ScalableTag<float>()) * sizeof(float)) ==
+          0;
   if (kFused && constants.reciprocal_is_exact) {
-    return interleaved_by<kFused>(constants, in, values, out);
+    return stream ? interleaved_by<kFused, true>(constants, in, values, out)
+                  : interleaved_by<kFused, false>(constants, in, values, out);
   }
-  return interleaved_by<false>(constants, in, values, out);
+  return stream ? interleaved_by<false, true>(constants, in, values, out)
+                : interleaved_by<false, false>(constants, in, values, out);
 }
 
 std::size_t planar(

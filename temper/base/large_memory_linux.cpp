@@ -1,0 +1,11 @@
+#include <sys/mman.h>
+
+#include "temper/base/large_memory.h"
+
+namespace temper {
+
+void wish_large_pages(void* memory, std::size_t bytes) {
+  ::madvise(memory, bytes, MADV_HUGEPAGE);
+}
+
+} // namespace temper

@@ -1,0 +1,8 @@
+#include "temper/base/large_memory.h"
+
+namespace temper {
+
+// macOS has pages of 16 KiB and offers no larger ones on Apple Silicon.
+void wish_large_pages(void*, std::size_t) {}
+
+} // namespace temper
