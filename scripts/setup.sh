@@ -9,7 +9,8 @@
 set -eu
 
 # The one list. Groups: build (build and test), lint, and what the targets
-# test-latest, test-clean and test-arm64 need. Kinds: tool, library, torch.
+# test-latest, test-clean and test-arm64 need. Kinds: tool, library, torch,
+# data.
 # "-": comes with that system, or does not exist there.
 #
 # Without an optimised BLAS LibTorch multiplies matrices about 30 times slower.
@@ -35,6 +36,7 @@ build             library libwebp-dev            webp              WebP
 build             library zlib1g-dev             -                 gzip
 build             library libzip-dev             libzip            npz
 build             library libcurl4-openssl-dev   -                 downloads
+build             data    dataset-fashion-mnist  -                 default
 build             library libgtest-dev           googletest        tests
 build             library libgmock-dev           googletest        tests
 build             library libbenchmark-dev       google-benchmark  benchmarks
