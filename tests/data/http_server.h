@@ -12,9 +12,11 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -60,6 +62,7 @@ class HttpServer {
   using Handler = std::function<HttpReply(const HttpRequest&)>;
 
   explicit HttpServer(Handler handler) : handler_(std::move(handler)) {
+    std::signal(SIGPIPE, SIG_IGN); // clients hang up as they please
     listener_ = ::socket(AF_INET, SOCK_STREAM, 0);
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -145,7 +148,7 @@ class HttpServer {
     text += reply.body.substr(0, sent);
     for (std::size_t at = 0; at < text.size() && !stopping_;) {
       const ssize_t put =
-          ::send(connection, text.data() + at, text.size() - at, MSG_NOSIGNAL);
+          ::send(connection, text.data() + at, text.size() - at, 0);
       if (put <= 0) return;
       at += static_cast<std::size_t>(put);
     }
