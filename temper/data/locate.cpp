@@ -165,4 +165,12 @@ Path locate(
   refuse_missing(dataset, places);
 }
 
+bool is_there(const std::string& dataset, const Environment& environment) {
+  const auto& marks = dataset_named(dataset).marks;
+  const auto places = candidate_directories(dataset, {}, environment);
+  return std::any_of(places.begin(), places.end(), [&](const Path& place) {
+    return holds_any(place, marks);
+  });
+}
+
 } // namespace temper::data

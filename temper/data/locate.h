@@ -29,6 +29,9 @@ std::filesystem::path locate(
     const std::filesystem::path& given,
     const Environment& environment);
 
+// Whether locate() would find it.
+bool is_there(const std::string& dataset, const Environment& environment);
+
 // Below $HOME: ".cache" or "Library/Caches".
 const char* home_cache_folder();
 

@@ -169,6 +169,11 @@ const std::vector<SourceKind>& source_kinds() {
   return shown;
 }
 
+std::string default_source(const Environment& environment) {
+  if (is_there("fashion-mnist", environment)) return "fashion-mnist";
+  return "synthetic:images=10000,size=28,channels=1,classes=10";
+}
+
 std::unique_ptr<StreamSource> open_stream(const std::string& name) {
   const std::string kind = "cmd:";
   if (!starts_with(name, kind)) return nullptr;

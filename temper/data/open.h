@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "temper/base/environment.h"
 #include "temper/data/source.h"
 
 namespace temper::data {
@@ -23,6 +24,10 @@ struct OpenOptions {
 // Error when the name is unknown (with the nearest one), the files are missing
 // (with where they were looked for and how to get them) or malformed.
 Splits open_source(const std::string& name, const OpenOptions& options);
+
+// What to train on when nobody said: Fashion-MNIST where it is on the machine
+// (Debian's package), else made-up images. Needs no network.
+std::string default_source(const Environment& environment);
 
 // "cmd:PROGRAM ARGS", whose samples come as the program writes them; read by
 // a StreamLoader. Nothing when the name is not that of a stream.

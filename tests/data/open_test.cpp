@@ -33,6 +33,25 @@ TEST(OpenSource, APathWithoutItsKindIsRecognised) {
   EXPECT_THAT(refusal(folder.path().string()), HasSubstr("folder:"));
 }
 
+TEST(OpenSource, TheDefaultNeedsNothingThatIsNotHere) {
+  const ArrayFolder folder;
+  folder.write("fashion-mnist/train-images-idx3-ubyte.gz", "");
+  EXPECT_EQ(
+      default_source({{"TEMPER_DATA", folder.path().string()}}),
+      "fashion-mnist");
+  // Whatever this machine has: it opens.
+  const auto splits =
+      open_source(default_source(current_environment()), OpenOptions{});
+  EXPECT_GT(splits.train->size(), 1000);
+}
+
+TEST(OpenSource, AProgramIsAStreamAndNothingElseIs) {
+  EXPECT_EQ(open_stream("cifar10"), nullptr);
+  const auto stream = open_stream("cmd:true");
+  ASSERT_NE(stream, nullptr);
+  EXPECT_EQ(stream->info().name, "cmd:true");
+}
+
 TEST(OpenSource, EachKindOpens) {
   const ArrayFolder folder;
   const auto table = folder.write("a.csv", "x,y\n1,a\n2,b\n3,a\n4,b\n");
