@@ -6,9 +6,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "temper/base/process.h"
+#include "run_temper.h"
 #include "temper/base/text.h"
-#include "tests/emulator.h"
 
 namespace temper {
 namespace {
@@ -17,26 +16,12 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-ProcessResult temper_after(
-    std::vector<std::string> line,
-    const std::vector<std::string>& arguments) {
-  for (const auto& word : tests::emulator_command())
-    line.push_back(word);
-  line.emplace_back(TEMPER_PROGRAM);
-  line.insert(line.end(), arguments.begin(), arguments.end());
-  ProcessLimits limits;
-  limits.time = std::chrono::seconds(60);
-  const auto result = run_process(line, "", limits);
-  EXPECT_EQ(result.end, ProcessResult::End::exited) << result.err;
-  return result;
-}
-
 ProcessResult temper(
     const std::vector<std::string>& arguments,
     const std::vector<std::string>& environment = {}) {
   std::vector<std::string> line{"env"};
   line.insert(line.end(), environment.begin(), environment.end());
-  return temper_after(line, arguments);
+  return tests::run_temper(line, arguments);
 }
 
 TEST(Cli, HelpIsOneScreen) {
@@ -122,8 +107,8 @@ TEST(Cli, AFlagWithoutItsValueOrWithAWrongOneIsAUsageError) {
 
 TEST(Cli, OutputThatCannotBeWrittenIsAFailure) {
   if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
-  const auto run =
-      temper_after({"sh", "-c", "exec \"$@\" >/dev/full", "sh"}, {"--help"});
+  const auto run = tests::run_temper(
+      {"sh", "-c", "exec \"$@\" >/dev/full", "sh"}, {"--help"});
   EXPECT_EQ(run.code, 1);
   EXPECT_THAT(run.err, HasSubstr("cannot write the output: No space left"));
 }

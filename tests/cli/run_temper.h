@@ -1,0 +1,29 @@
+// The command as a user runs it: a process, its output, its exit code.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "temper/base/process.h"
+#include "tests/emulator.h"
+
+namespace temper::tests {
+
+// Runs `line` (env, sh ...), then temper with these arguments.
+inline ProcessResult run_temper(
+    std::vector<std::string> line,
+    const std::vector<std::string>& arguments) {
+  for (const auto& word : emulator_command())
+    line.push_back(word);
+  line.emplace_back(TEMPER_PROGRAM);
+  line.insert(line.end(), arguments.begin(), arguments.end());
+  ProcessLimits limits;
+  limits.time = std::chrono::seconds(120);
+  const auto result = run_process(line, "", limits);
+  EXPECT_EQ(result.end, ProcessResult::End::exited) << result.err;
+  return result;
+}
+
+} // namespace temper::tests
