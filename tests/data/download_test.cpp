@@ -324,7 +324,7 @@ TEST_F(Downloads, ALengthThatIsALieIsFoundOut) {
     reply.declared_length = static_cast<long>(content_.size()) + 10;
     return reply;
   });
-  EXPECT_THAT(failure(what(longer)), HasSubstr("remaining"));
+  EXPECT_THAT(failure(what(longer)), HasSubstr("10 bytes"));
   EXPECT_EQ(longer.requests().size(), 5U); // none got further
   fs::remove(part_);
   HttpServer shorter([&](const HttpRequest& request) {
