@@ -143,7 +143,8 @@ bool CmdSource::read_member(Member& member) {
       if (header->is_pax()) {
         if (auto path = pax_value(text, "path")) long_name = path;
       } else {
-        long_name = std::string(text.c_str()); // ends at its zero
+        // Ends at its zero. NOLINTNEXTLINE(readability-redundant-string-cstr)
+        long_name = std::string(text.c_str());
       }
       continue;
     }

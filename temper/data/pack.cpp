@@ -40,7 +40,9 @@ std::vector<PackPart> parts_of(const Splits& splits) {
 
 class PackWriter {
  public:
-  PackWriter(const std::filesystem::path& path, std::vector<PackPart> parts)
+  PackWriter(
+      const std::filesystem::path& path,
+      const std::vector<PackPart>& parts)
       : file_(path), about_(write_about(parts)) {
     Hasher fingerprint;
     for (const auto& part : parts) {

@@ -177,8 +177,8 @@ class StreamLoader::Body {
 
 StreamLoader::StreamLoader(
     std::unique_ptr<StreamSource> source,
-    std::shared_ptr<const Augment> augment,
-    LoaderOptions options)
+    const std::shared_ptr<const Augment>& augment,
+    const LoaderOptions& options)
     : body_(std::make_unique<Body>(std::move(source), augment, options)) {}
 
 StreamLoader::~StreamLoader() = default;

@@ -33,8 +33,9 @@ class StreamLoader {
   // augmentation does not set it, or the ring does not fit the budget.
   StreamLoader(
       std::unique_ptr<StreamSource> source,
-      std::shared_ptr<const Augment> augment, // null: as the source gives it
-      LoaderOptions options);
+      // Null: as the source gives it.
+      const std::shared_ptr<const Augment>& augment,
+      const LoaderOptions& options);
   ~StreamLoader();
   StreamLoader(const StreamLoader&) = delete;
   StreamLoader& operator=(const StreamLoader&) = delete;

@@ -98,6 +98,7 @@ void index_one(
       entry.label = kept_label(label.value_or(-1));
     } catch (const BadSample&) {
       // Reading the sample finds it again, and says so.
+      entry.label = ShardEntry::kNoLabel;
     }
     index.entries.push_back(entry);
   }
