@@ -1,0 +1,62 @@
+// Passes: pure functions from program to program. Each says in one line what it
+// did ("froze 159 of 161 parameters"), leaves its argument alone, and gives a
+// graph that validates. One .cpp file per pass.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "temper/graph/program.h"
+
+namespace temper::graph {
+
+struct Passed {
+  Program program;
+  std::string report;
+};
+
+// Dropout on or off, BatchNorm over the batch or over its running statistics,
+// counters of batches kept or dropped; whichever mode the file was exported in.
+Passed switch_mode(const Program& program, bool training);
+
+// Parameters whose real name matches one of the patterns ("features.*", "*")
+// keep their value. Error, with the nearest names, when a pattern hits none.
+Passed freeze(const Program& program, const std::vector<std::string>& patterns);
+
+// The graph cut at a value: `prefix` computes it from the inputs, `rest` takes
+// it as its input. Each has the parameters it uses.
+struct Split {
+  Program prefix;
+  Program rest;
+  std::string report;
+};
+Split split_at(const Program& program, const std::string& value);
+// Where the frozen part ends: the last value that no trainable parameter and no
+// randomness or batch statistics has touched, and all later nodes read. Empty
+// when there is none.
+std::string frozen_frontier(const Graph& graph);
+
+// Another number of classes: the last linear layer (or 1x1 convolution) gets
+// fresh weights of that many rows, and every shape after it follows.
+Passed
+replace_head(const Program& program, std::int64_t classes, std::uint64_t seed);
+
+// BatchNorm of an eval graph multiplied into the convolution or linear before
+// it, where nobody else reads that value.
+Passed fold_batch_norm(const Program& program);
+
+// Nodes whose results nobody reads, with the inputs only they read. What
+// changes a buffer is read by the buffer.
+Passed remove_dead(const Program& program);
+
+// Marks nodes to be computed again in the backward pass: the modules whose path
+// matches a pattern ("layer*.*"), one segment a module.
+Passed mark_recompute(
+    const Program& program,
+    const std::vector<std::string>& patterns);
+
+// "features.*" against "features.0.weight": * stands for any text.
+bool matches(const std::string& pattern, const std::string& name);
+
+} // namespace temper::graph
