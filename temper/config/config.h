@@ -1,0 +1,137 @@
+// What was asked for: plain structs with defaults, over which a TOML file and
+// the command line are laid (load.h). The field table (fields.h) names, limits
+// and explains every one of them. What will be done on this machine is the
+// plan's to decide.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace temper::config {
+
+// Nothing: "auto", temper decides.
+using AutoCount = std::optional<std::int64_t>;
+
+// An amount of memory: "4GiB", a number of bytes, or "auto".
+struct AutoBytes {
+  std::optional<std::uint64_t> bytes;
+  friend bool operator==(const AutoBytes&, const AutoBytes&) = default;
+};
+
+struct Run {
+  std::string dir = "runs";
+  std::string name;
+  std::vector<std::string> tags;
+  friend bool operator==(const Run&, const Run&) = default;
+};
+
+struct Data {
+  std::string source; // empty: fashion-mnist, or what needs no download
+  std::string path;
+  std::string val;
+  double val_fraction = 0.1;
+  std::string augment = "none";
+  std::int64_t image_size = 0; // 0: the source's own
+  std::string bad = "error";
+  std::int64_t limit = 0; // samples of the training part; 0: all
+  std::string target;
+  std::int64_t sequence = 128;
+  std::string cache = "auto";
+  friend bool operator==(const Data&, const Data&) = default;
+};
+
+struct Loader {
+  AutoCount workers;
+  AutoCount depth;
+  AutoBytes memory;
+  bool autotune = true;
+  friend bool operator==(const Loader&, const Loader&) = default;
+};
+
+struct Model {
+  std::string name; // empty: what suits the data
+  std::string stem;
+  double width = 1;
+  std::vector<std::int64_t> widths = {512};
+  AutoCount classes;
+  double dropout = -1; // negative: the model's own
+  std::string weights;
+  std::string head = "keep";
+  std::vector<std::string> freeze;
+  friend bool operator==(const Model&, const Model&) = default;
+};
+
+struct Train {
+  std::string task = "auto";
+  std::int64_t epochs = 10;
+  std::int64_t max_steps = 0; // 0: as many as the epochs have
+  std::int64_t batch = 64;
+  std::int64_t accumulate = 1;
+  bool drop_last = false;
+  std::string loss = "auto";
+  double label_smoothing = 0;
+  std::vector<double> class_weights;
+  double mixup = 0;
+  double cutmix = 0;
+  double clip = 0; // of the gradient's norm; 0: off
+  double clip_value = 0;
+  double ema = 0; // decay; 0: off
+  std::int64_t log_every = 10;
+  std::int64_t eval_every = 1;
+  std::int64_t early_stop = 0; // epochs without a better one; 0: off
+  friend bool operator==(const Train&, const Train&) = default;
+};
+
+struct Optimizer {
+  std::string name = "adamw";
+  double lr = 0.001;
+  double momentum = 0.9;
+  double weight_decay = 0.01;
+  bool decay_all = false;
+  std::vector<double> betas = {0.9, 0.999};
+  double eps = 1e-8;
+  bool nesterov = false;
+  friend bool operator==(const Optimizer&, const Optimizer&) = default;
+};
+
+struct Schedule {
+  std::string name = "cosine";
+  double warmup = 0; // epochs
+  double gamma = 0.1;
+  double step = 10; // epochs
+  double min_lr = 0;
+  friend bool operator==(const Schedule&, const Schedule&) = default;
+};
+
+struct Memory {
+  AutoBytes budget;
+  AutoCount micro_batch;
+  friend bool operator==(const Memory&, const Memory&) = default;
+};
+
+struct Checkpoint {
+  std::int64_t keep_last = 2;
+  std::string metric = "auto";
+  friend bool operator==(const Checkpoint&, const Checkpoint&) = default;
+};
+
+struct Config {
+  std::int64_t seed = 0;
+  std::string device = "auto";
+  bool deterministic = false;
+  AutoCount threads;
+  Run run;
+  Data data;
+  Loader loader;
+  Model model;
+  Train train;
+  Optimizer optimizer;
+  Schedule schedule;
+  Memory memory;
+  Checkpoint checkpoint;
+  friend bool operator==(const Config&, const Config&) = default;
+};
+
+} // namespace temper::config

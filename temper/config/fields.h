@@ -1,0 +1,47 @@
+// The one table of config keys: name, where it lives, limits, one line of help.
+// The loader, `temper help config`, the resolved config.toml and
+// docs/configuration.md are all made from it.
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "temper/config/config.h"
+
+namespace temper::config {
+
+using Slot = std::variant<
+    bool*,
+    std::int64_t*,
+    double*,
+    std::string*,
+    AutoCount*,
+    AutoBytes*,
+    std::vector<std::string>*,
+    std::vector<std::int64_t>*,
+    std::vector<double>*>;
+
+struct Field {
+  const char* key; // "train.batch"
+  const char* help; // one line
+  Slot (*slot)(Config&);
+  // Of numbers, and of each number of a list.
+  double low = 0;
+  double high = 0; // equal to low: no limits
+  // Of text: the words it may be; empty: any.
+  std::vector<std::string> choices = {};
+};
+
+// In the order in which they are printed.
+const std::vector<Field>& fields();
+// Null when there is no such key.
+const Field* find_field(const std::string& key);
+std::vector<std::string> keys();
+
+// The value as TOML has it: 64, "auto", [0.9, 0.999].
+std::string value_text(const Field& field, const Config& config);
+// "a whole number from 1 to 1048576, or auto": for help and errors.
+std::string expected_text(const Field& field);
+
+} // namespace temper::config

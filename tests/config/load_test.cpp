@@ -1,0 +1,166 @@
+#include "temper/config/load.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "temper/base/error.h"
+
+namespace temper::config {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Config from(const std::string& toml) {
+  return load_text(toml, "net.toml", {}).config;
+}
+
+Config with(const std::string& assignment) {
+  return load_text("", "", {parse_assignment(assignment)}).config;
+}
+
+std::string message(const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const Error& error) {
+    return std::string(error.what()) + " " + error.hint();
+  }
+  return "no error";
+}
+
+TEST(Config, nothing_given_is_the_defaults) {
+  EXPECT_EQ(from(""), Config());
+  EXPECT_EQ(from("").train.batch, 64);
+}
+
+TEST(Config, a_file_sets_what_it_names) {
+  const Config config = from(R"(
+seed = 7
+threads = 2
+[train]
+batch = 128
+class_weights = [1, 2.5]
+[optimizer]
+lr = 1
+betas = [0.8, 0.95]
+[loader]
+workers = "auto"
+memory = "256MiB"
+[model]
+freeze = ["features.*", "stem.*"]
+widths = [256, 512]
+)");
+  EXPECT_EQ(config.seed, 7);
+  EXPECT_EQ(config.threads, 2);
+  EXPECT_EQ(config.train.batch, 128);
+  EXPECT_THAT(config.train.class_weights, ElementsAre(1.0, 2.5));
+  EXPECT_EQ(config.optimizer.lr, 1.0);
+  EXPECT_THAT(config.optimizer.betas, ElementsAre(0.8, 0.95));
+  EXPECT_FALSE(config.loader.workers);
+  EXPECT_EQ(config.loader.memory.bytes, 256U << 20);
+  EXPECT_THAT(config.model.freeze, ElementsAre("features.*", "stem.*"));
+  EXPECT_THAT(config.model.widths, ElementsAre(256, 512));
+}
+
+TEST(Config, the_command_line_goes_over_the_file) {
+  const Loaded loaded = load_text(
+      "[train]\nbatch = 128\nepochs = 3\n",
+      "net.toml",
+      {parse_assignment("train.batch=32")});
+  EXPECT_EQ(loaded.config.train.batch, 32);
+  EXPECT_EQ(loaded.config.train.epochs, 3);
+  EXPECT_EQ(loaded.origin.at("train.batch"), "--set");
+  EXPECT_EQ(loaded.origin.at("train.epochs"), "net.toml line 3");
+}
+
+TEST(Config, an_assignment_needs_no_quotes_and_takes_them) {
+  EXPECT_EQ(with("model.name=resnet18").model.name, "resnet18");
+  EXPECT_EQ(with("run.name=a=b").run.name, "a=b");
+  EXPECT_EQ(with("run.name=12").run.name, "12");
+  EXPECT_EQ(with("run.name=\"a b\"").run.name, "a b");
+  EXPECT_EQ(with("optimizer.lr=3e-4").optimizer.lr, 3e-4);
+  EXPECT_EQ(with("deterministic=true").deterministic, true);
+  EXPECT_EQ(with("loader.workers=auto").loader.workers, std::nullopt);
+  EXPECT_EQ(with("memory.budget=4GiB").memory.budget.bytes, 4ULL << 30);
+  EXPECT_THAT(with("run.tags=a, b").run.tags, ElementsAre("a", "b"));
+  EXPECT_THAT(with("run.tags=[\"a\"]").run.tags, ElementsAre("a"));
+  EXPECT_THAT(with("model.widths=[8,8]").model.widths, ElementsAre(8, 8));
+}
+
+TEST(Config, an_unknown_key_names_file_line_and_the_nearest) {
+  EXPECT_THAT(
+      message([] { from("\n[train]\nbach = 3\n"); }),
+      AllOf(
+          HasSubstr("train.bach"),
+          HasSubstr("net.toml line 3"),
+          HasSubstr("Did you mean train.batch?")));
+  EXPECT_THAT(
+      message([] { from("batch = 3\n"); }),
+      HasSubstr("Did you mean train.batch?"));
+  EXPECT_THAT(
+      message([] { with("optimiser.lr=1"); }),
+      HasSubstr("Did you mean optimizer.lr?"));
+}
+
+TEST(Config, a_wrong_value_says_what_is_expected) {
+  EXPECT_THAT(
+      message([] { from("[train]\nbatch = \"many\"\n"); }),
+      AllOf(
+          HasSubstr("train.batch = 'many'"),
+          HasSubstr("a whole number from 1 to 1048576"),
+          HasSubstr("net.toml line 2")));
+  EXPECT_THAT(
+      message([] { with("optimizer.name=addam"); }),
+      HasSubstr("did you mean adam?"));
+  for (const char* bad :
+       {"train.batch=0",
+        "train.batch=1.5",
+        "train.batch=[1]",
+        "train.batch=",
+        "optimizer.lr=nan",
+        "optimizer.lr=-1",
+        "optimizer.betas=[0.9, 2]",
+        "optimizer.betas=[true]",
+        "deterministic=1",
+        "deterministic=yes",
+        "loader.workers=none",
+        "loader.memory=much",
+        "loader.memory=-1",
+        "memory.budget=0",
+        "memory.budget=1e30GiB",
+        "data.augment=random"})
+    EXPECT_THAT(message([&] { with(bad); }), HasSubstr("is not")) << bad;
+}
+
+TEST(Config, a_value_where_a_section_stands_and_the_reverse) {
+  EXPECT_THAT(message([] { from("train = 3\n"); }), HasSubstr("no key train"));
+  EXPECT_THAT(
+      message([] { from("[seed]\na = 1\n"); }), HasSubstr("not a section"));
+  EXPECT_THAT(
+      message([] { from("[train]\nbatch = 1979-05-27\n"); }),
+      HasSubstr("neither"));
+}
+
+TEST(Config, what_is_not_toml_is_named_with_its_line) {
+  EXPECT_THAT(
+      message([] { from("[train]\nbatch 3\n"); }),
+      HasSubstr("cannot read net.toml line 2"));
+  EXPECT_THAT(
+      message([] { from("[train]\nbatch = 3\nbatch = 4\n"); }),
+      HasSubstr("line 3"));
+}
+
+TEST(Config, a_missing_file_and_an_empty_assignment_are_errors) {
+  EXPECT_THAT(
+      message([] { load(std::filesystem::path("/none/x.toml"), {}); }),
+      HasSubstr("cannot read /none/x.toml"));
+  EXPECT_THAT(
+      message([] { parse_assignment("train.batch"); }), HasSubstr("no ="));
+  EXPECT_THAT(message([] { parse_assignment("=3"); }), HasSubstr("no ="));
+}
+
+} // namespace
+} // namespace temper::config
