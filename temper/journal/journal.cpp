@@ -1,0 +1,159 @@
+#include "temper/journal/journal.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+
+#include "temper/base/error.h"
+#include "temper/base/sync.h"
+#include "temper/base/text.h"
+
+namespace temper::journal {
+namespace {
+
+// A line longer than this is no event of ours; a follower passes over it.
+constexpr std::size_t kLongestLine = std::size_t{16} << 20;
+constexpr std::size_t kPiece = std::size_t{256} << 10;
+
+[[noreturn]] void
+refuse(const std::filesystem::path& path, const std::string& what, int code) {
+  throw Error(
+      cat("[journal] cannot ",
+          what,
+          " ",
+          path.string(),
+          ": ",
+          std::strerror(code),
+          "."),
+      "Make room or choose another place with run.dir.");
+}
+
+double now_s() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration<double>(now).count();
+}
+
+// Where the last whole line ends; what is behind it was cut off by a crash.
+std::uint64_t end_of_lines(int descriptor, std::uint64_t size) {
+  std::string piece;
+  while (size > 0) {
+    const std::uint64_t begin = size > kPiece ? size - kPiece : 0;
+    piece.resize(size - begin);
+    const ssize_t got = pread(
+        descriptor, piece.data(), piece.size(), static_cast<off_t>(begin));
+    if (got <= 0) return size;
+    const auto newline = piece.rfind('\n', static_cast<std::size_t>(got) - 1);
+    if (newline != std::string::npos) return begin + newline + 1;
+    size = begin;
+  }
+  return 0;
+}
+
+} // namespace
+
+Journal::Journal(std::filesystem::path path) : path_(std::move(path)) {
+  descriptor_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (descriptor_ < 0) refuse(path_, "open", errno);
+  struct stat about {};
+  if (fstat(descriptor_, &about) != 0) refuse(path_, "open", errno);
+  const auto size = static_cast<std::uint64_t>(about.st_size);
+  offset_ = end_of_lines(descriptor_, size);
+  if (offset_ < size &&
+      ftruncate(descriptor_, static_cast<off_t>(offset_)) != 0)
+    refuse(path_, "mend", errno);
+}
+
+Journal::~Journal() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+void Journal::append(Event event) {
+  if (event.time_s == 0) event.time_s = now_s();
+  const std::string line = to_line(event) + "\n";
+  std::size_t written = 0;
+  while (written < line.size()) {
+    const ssize_t count = pwrite(
+        descriptor_,
+        line.data() + written,
+        line.size() - written,
+        static_cast<off_t>(offset_ + written));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) {
+      const int code = count == 0 ? ENOSPC : errno;
+      // Half a line must not stay; should this fail too, the next start mends.
+      [[maybe_unused]] const int mended =
+          ftruncate(descriptor_, static_cast<off_t>(offset_));
+      refuse(path_, "write", code);
+    }
+    written += static_cast<std::size_t>(count);
+  }
+  offset_ += line.size();
+}
+
+void Journal::sync() {
+  if (!sync_file(descriptor_)) refuse(path_, "sync", errno);
+}
+
+void Journal::truncate(std::uint64_t offset) {
+  if (offset > offset_)
+    throw Error(
+        cat("[journal] ",
+            path_.string(),
+            " ends before the checkpoint: it has ",
+            offset_,
+            " bytes, not ",
+            offset,
+            "."));
+  char last = '\n';
+  if (offset > 0 &&
+      pread(descriptor_, &last, 1, static_cast<off_t>(offset - 1)) != 1)
+    refuse(path_, "read", errno);
+  if (last != '\n')
+    throw Error(
+        cat("[journal] ",
+            path_.string(),
+            " has no end of a line at byte ",
+            offset,
+            ": it is not the journal of this checkpoint."));
+  if (ftruncate(descriptor_, static_cast<off_t>(offset)) != 0)
+    refuse(path_, "shorten", errno);
+  offset_ = offset;
+}
+
+Follower::Follower(std::filesystem::path path, std::uint64_t offset)
+    : path_(std::move(path)), offset_(offset) {}
+
+std::vector<Event> Follower::read(std::size_t most) {
+  std::vector<Event> events;
+  std::ifstream file(path_, std::ios::binary);
+  file.seekg(static_cast<std::streamoff>(offset_));
+  std::string line;
+  // A last line without its end is still being written: it is left alone.
+  while (events.size() < most && std::getline(file, line) && !file.eof()) {
+    offset_ += line.size() + 1;
+    auto event = line.size() > kLongestLine ? std::nullopt : from_line(line);
+    if (event)
+      events.push_back(std::move(*event));
+    else
+      ++unreadable_;
+  }
+  return events;
+}
+
+std::vector<Event> read_journal(const std::filesystem::path& path) {
+  Follower follower(path);
+  std::vector<Event> events;
+  for (;;) {
+    auto more = follower.read();
+    if (more.empty()) return events;
+    for (Event& event : more)
+      events.push_back(std::move(event));
+  }
+}
+
+} // namespace temper::journal

@@ -1,0 +1,68 @@
+// The run's append-only record, journal.jsonl: the one truth that console,
+// trackers and dashboard follow. Whole lines only: an event is one write, and a
+// part of a line that a crash left behind is cut off before the next.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "temper/journal/event.h"
+
+namespace temper::journal {
+
+// Written by one thread of one process.
+class Journal {
+ public:
+  // Opens it for appending, made if it is not there.
+  explicit Journal(std::filesystem::path path);
+  ~Journal();
+  Journal(const Journal&) = delete;
+  Journal& operator=(const Journal&) = delete;
+
+  // Error when the disk does not take it; the journal is as it was before.
+  // An event without a time gets the present one.
+  void append(Event event);
+  // After this, what was appended survives a power cut.
+  void sync();
+  // Where the next event begins: a checkpoint keeps it.
+  std::uint64_t offset() const {
+    return offset_;
+  }
+  // Drops what was written after the checkpoint that a run goes on from, so
+  // that no point is in it twice. Error when `offset` is no end of a line.
+  void truncate(std::uint64_t offset);
+
+ private:
+  std::filesystem::path path_;
+  int descriptor_ = -1;
+  std::uint64_t offset_ = 0;
+};
+
+// Reads what is new, in whole lines; for as many readers as there are.
+class Follower {
+ public:
+  explicit Follower(std::filesystem::path path, std::uint64_t offset = 0);
+
+  // The next events, at most `most` of them; none when there is nothing new.
+  // A line that is no event is passed over and counted.
+  std::vector<Event> read(std::size_t most = 10'000);
+  // Where it is, to go on from later.
+  std::uint64_t offset() const {
+    return offset_;
+  }
+  std::int64_t unreadable() const {
+    return unreadable_;
+  }
+
+ private:
+  std::filesystem::path path_;
+  std::uint64_t offset_;
+  std::int64_t unreadable_ = 0;
+};
+
+// All of it.
+std::vector<Event> read_journal(const std::filesystem::path& path);
+
+} // namespace temper::journal

@@ -1,0 +1,158 @@
+#include "temper/journal/run_directory.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <ctime>
+#include <random>
+
+#include "temper/base/error.h"
+#include "temper/base/nearest.h"
+#include "temper/base/text.h"
+
+namespace temper::journal {
+namespace {
+
+namespace fs = std::filesystem;
+
+// "folder:/data/My Photos" as a part of a file name: "my-photos".
+std::string plain(const std::string& text) {
+  std::string last = text.substr(text.find_last_of("/:") + 1);
+  if (last.empty()) last = text;
+  constexpr std::size_t kLongest = 24;
+  std::string out;
+  for (const char c : lower(last)) {
+    const bool keep = std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+        c == '_' || c == '.';
+    if (keep)
+      out += c;
+    else if (!out.empty() && out.back() != '-')
+      out += '-';
+  }
+  while (!out.empty() && (out.back() == '-' || out.back() == '.'))
+    out.pop_back();
+  return out.substr(0, kLongest);
+}
+
+std::string stamp() {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  localtime_r(&now, &local);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y%m%d-%H%M%S", &local);
+  return text.data();
+}
+
+// Two runs may begin in the same second; this is no part of the results.
+std::string four_hex() {
+  std::random_device device;
+  constexpr const char* kHex = "0123456789abcdef";
+  std::string out;
+  for (int i = 0; i < 4; ++i)
+    out += kHex[device() & 15];
+  return out;
+}
+
+void check_name(const std::string& name) {
+  if (name.find('/') == std::string::npos && name != "." && name != "..")
+    return;
+  throw Error(
+      cat("[journal] ", name, " cannot be the name of a run: it is a path."),
+      "Name a run with run.name and its place with run.dir.");
+}
+
+} // namespace
+
+RunDirectory make_run_directory(
+    const fs::path& parent,
+    const std::string& name,
+    const std::string& model,
+    const std::string& data) {
+  check_name(name);
+  std::error_code failed;
+  fs::create_directories(parent, failed);
+  constexpr int kTries = 16;
+  for (int i = 0; i < kTries && !failed; ++i) {
+    const std::string chosen = !name.empty()
+        ? name
+        : cat(stamp(), "-", plain(model), "-", plain(data), "-", four_hex());
+    const RunDirectory run{parent / chosen};
+    if (fs::create_directory(run.path, failed)) {
+      fs::create_directory(run.checkpoints());
+      fs::create_directory(run.artifacts());
+      return run;
+    }
+    if (!name.empty() && !failed)
+      throw Error(
+          cat("[journal] there is a run ",
+              name,
+              " in ",
+              parent.string(),
+              " already."),
+          cat("Give another run.name, or go on with it: --resume ", name, "."));
+  }
+  throw Error(
+      cat("[journal] cannot make a run directory in ",
+          parent.string(),
+          ": ",
+          failed.message(),
+          "."),
+      "Choose another place with run.dir.");
+}
+
+std::vector<RunDirectory> list_runs(const fs::path& parent) {
+  std::vector<RunDirectory> runs;
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator(parent, failed)) {
+    const RunDirectory run{entry.path()};
+    if (fs::exists(run.journal(), failed)) runs.push_back(run);
+  }
+  // By when they began, which a chosen name does not tell.
+  const auto began = [](const RunDirectory& run) {
+    std::error_code none;
+    const auto time = fs::last_write_time(run.config(), none);
+    return none ? fs::file_time_type::min() : time;
+  };
+  std::sort(runs.begin(), runs.end(), [&](const auto& a, const auto& b) {
+    const auto left = began(a);
+    const auto right = began(b);
+    return left != right ? left < right : a.path < b.path;
+  });
+  return runs;
+}
+
+RunDirectory find_run(const fs::path& parent, const std::string& wanted) {
+  std::error_code failed;
+  if (fs::exists(RunDirectory{wanted}.journal(), failed)) return {wanted};
+  const auto runs = list_runs(parent);
+  if (wanted == "latest" && !runs.empty()) return runs.back();
+  std::vector<RunDirectory> found;
+  std::vector<std::string> names;
+  for (const RunDirectory& run : runs) {
+    const std::string name = run.name();
+    names.push_back(name);
+    if (name == wanted) return run;
+    const bool ends = name.size() >= wanted.size() &&
+        name.compare(name.size() - wanted.size(), wanted.size(), wanted) == 0;
+    if (!wanted.empty() && (starts_with(name, wanted) || ends))
+      found.push_back(run);
+  }
+  if (found.size() == 1) return found[0];
+  if (found.size() > 1)
+    throw Error(
+        cat("[journal] ",
+            wanted,
+            " could be ",
+            found[0].name(),
+            " or ",
+            found[1].name(),
+            "."),
+        "Give more of its name.");
+  const auto close = nearest(wanted, names);
+  throw Error(
+      cat("[journal] there is no run ", wanted, " in ", parent.string(), "."),
+      close ? cat("Did you mean ", *close, "?")
+            : "temper runs list shows what there is.");
+}
+
+} // namespace temper::journal

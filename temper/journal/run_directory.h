@@ -1,0 +1,54 @@
+// Where a run lives: runs/<date-time>-<model>-<data>-<4 hex>/ with config.toml,
+// plan.json, machine.json, journal.jsonl, checkpoints/ and artifacts/.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace temper::journal {
+
+struct RunDirectory {
+  std::filesystem::path path;
+
+  std::string name() const {
+    return path.filename().string();
+  }
+  std::filesystem::path config() const {
+    return path / "config.toml";
+  }
+  std::filesystem::path plan() const {
+    return path / "plan.json";
+  }
+  std::filesystem::path machine() const {
+    return path / "machine.json";
+  }
+  std::filesystem::path journal() const {
+    return path / "journal.jsonl";
+  }
+  std::filesystem::path checkpoints() const {
+    return path / "checkpoints";
+  }
+  std::filesystem::path artifacts() const {
+    return path / "artifacts";
+  }
+};
+
+// A new one below `parent`. `name` empty: made from the time, `model` and
+// `data`. Error when it exists already or cannot be made.
+RunDirectory make_run_directory(
+    const std::filesystem::path& parent,
+    const std::string& name,
+    const std::string& model,
+    const std::string& data);
+
+// Below `parent`, oldest first. What has no journal is no run.
+std::vector<RunDirectory> list_runs(const std::filesystem::path& parent);
+
+// By its path, its name, the beginning or end of its name, or "latest". Error
+// when there is none (with the nearest) or more than one.
+RunDirectory find_run(
+    const std::filesystem::path& parent,
+    const std::string& wanted);
+
+} // namespace temper::journal

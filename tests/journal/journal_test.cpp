@@ -1,0 +1,202 @@
+#include "temper/journal/journal.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <sstream>
+
+#include "temper/base/error.h"
+
+namespace temper::journal {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+namespace fs = std::filesystem;
+
+class JournalFile : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    path_ = fs::path(::testing::TempDir()) /
+        (std::string("journal-") +
+         ::testing::UnitTest::GetInstance()->current_test_info()->name());
+    fs::remove(path_);
+  }
+  void TearDown() override {
+    fs::remove(path_);
+  }
+
+  std::string contents() const {
+    std::ifstream file(path_, std::ios::binary);
+    std::ostringstream out;
+    out << file.rdbuf();
+    return out.str();
+  }
+  void damage(const std::string& text) const {
+    std::ofstream(path_, std::ios::binary | std::ios::app) << text;
+  }
+
+  fs::path path_;
+};
+
+Event step(std::int64_t number) {
+  return {"step", 1.5, {{"step", number}, {"loss", 0.25}}};
+}
+
+TEST(JournalEvent, it_is_one_line_of_json_in_the_order_given) {
+  EXPECT_EQ(
+      to_line(
+          {"epoch",
+           12.0625,
+           {{"b", std::int64_t{3}},
+            {"a", true},
+            {"note", std::string("two\nlines")},
+            {"plan", Json{"{\"x\":[1,2]}"}}}}),
+      R"({"event":"epoch","time":12.063,"b":3,"a":true,)"
+      R"("note":"two\nlines","plan":{"x":[1,2]}})");
+}
+
+TEST(JournalEvent, what_goes_in_comes_out) {
+  Event event{
+      "x",
+      2,
+      {{"whole", std::int64_t{1} << 60},
+       {"real", 0.1},
+       {"yes", false},
+       {"text", std::string("\xC3\xBC")},
+       {"json", Json{"[1]"}}}};
+  const auto back = from_line(to_line(event));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->fields, event.fields);
+  EXPECT_EQ(back->number("real"), 0.1);
+  EXPECT_EQ(back->count("whole"), std::int64_t{1} << 60);
+  EXPECT_EQ(back->flag("yes"), false);
+  EXPECT_EQ(back->json("json"), "[1]");
+  EXPECT_FALSE(back->number("none"));
+  EXPECT_FALSE(back->count("real"));
+}
+
+TEST(JournalEvent, numbers_are_never_hidden) {
+  const auto back = from_line(to_line(
+      {"step", 1, {{"a", std::nan("")}, {"b", HUGE_VAL}, {"c", -HUGE_VAL}}}));
+  ASSERT_TRUE(back);
+  EXPECT_TRUE(std::isnan(*back->number("a")));
+  EXPECT_EQ(back->number("b"), HUGE_VAL);
+  EXPECT_EQ(back->number("c"), -HUGE_VAL);
+}
+
+TEST(JournalEvent, bytes_that_are_no_text_do_no_harm) {
+  const auto back =
+      from_line(to_line({"x", 1, {{"f", std::string("\xff.jpg")}}}));
+  ASSERT_TRUE(back);
+  EXPECT_THAT(*back->text("f"), EndsWith(".jpg"));
+}
+
+TEST(JournalEvent, what_is_no_event_is_nothing) {
+  for (const char* line :
+       {"",
+        "{",
+        "[]",
+        "3",
+        "{}",
+        R"({"event":1,"time":1})",
+        R"({"event":"x"})",
+        R"({"event":"x","time":"y"})"})
+    EXPECT_FALSE(from_line(line)) << line;
+}
+
+TEST_F(JournalFile, events_are_read_back_in_order) {
+  Journal journal(path_);
+  journal.append(step(1));
+  journal.append(step(2));
+  journal.sync();
+  EXPECT_EQ(journal.offset(), fs::file_size(path_));
+  const auto events = read_journal(path_);
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_EQ(events[1].count("step"), 2);
+}
+
+TEST_F(JournalFile, an_event_without_a_time_gets_the_present_one) {
+  Journal journal(path_);
+  journal.append({"x", 0, {}});
+  EXPECT_GT(read_journal(path_).at(0).time_s, 1.7e9);
+}
+
+TEST_F(JournalFile, half_a_line_left_by_a_crash_is_cut_off) {
+  Journal(path_).append(step(1));
+  damage(R"({"event":"st)");
+  Journal journal(path_);
+  journal.append(step(2));
+  const auto events = read_journal(path_);
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_THAT(
+      contents(),
+      HasSubstr("\n{\"event\":\"step\",\"time\":1.5,"
+                "\"step\":2"));
+}
+
+TEST_F(JournalFile, a_file_without_any_whole_line_begins_anew) {
+  damage(std::string(600'000, 'x'));
+  Journal journal(path_);
+  EXPECT_EQ(journal.offset(), 0U);
+}
+
+TEST_F(JournalFile, a_follower_sees_what_is_new_and_whole_lines_only) {
+  Journal journal(path_);
+  Follower follower(path_);
+  EXPECT_TRUE(follower.read().empty());
+  journal.append(step(1));
+  EXPECT_EQ(follower.read().size(), 1U);
+  EXPECT_TRUE(follower.read().empty());
+  damage(R"({"event":"half",)");
+  EXPECT_TRUE(follower.read().empty());
+  damage("\"time\":1}\nrubbish\n");
+  EXPECT_EQ(follower.read().size(), 1U);
+  EXPECT_EQ(follower.unreadable(), 1);
+}
+
+TEST_F(JournalFile, a_follower_goes_on_where_another_stopped) {
+  Journal journal(path_);
+  for (int i = 0; i < 10; ++i)
+    journal.append(step(i));
+  Follower first(path_);
+  EXPECT_EQ(first.read(4).size(), 4U);
+  Follower second(path_, first.offset());
+  const auto rest = second.read();
+  ASSERT_EQ(rest.size(), 6U);
+  EXPECT_EQ(rest[0].count("step"), 4);
+}
+
+TEST_F(JournalFile, a_resume_drops_what_came_after_the_checkpoint) {
+  Journal journal(path_);
+  journal.append(step(1));
+  const auto kept = journal.offset();
+  journal.append(step(2));
+  journal.truncate(kept);
+  journal.append(step(3));
+  const auto events = read_journal(path_);
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_EQ(events[1].count("step"), 3);
+}
+
+TEST_F(JournalFile, a_place_that_is_no_end_of_a_line_is_refused) {
+  Journal journal(path_);
+  journal.append(step(1));
+  EXPECT_THROW(journal.truncate(3), Error);
+  EXPECT_THROW(journal.truncate(journal.offset() + 1), Error);
+  EXPECT_EQ(read_journal(path_).size(), 1U);
+}
+
+TEST_F(JournalFile, a_journal_that_cannot_be_made_says_why) {
+  try {
+    Journal journal("/none/journal.jsonl");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("No such file or directory"));
+  }
+}
+
+} // namespace
+} // namespace temper::journal
