@@ -41,7 +41,7 @@ const std::map<std::string, Rooms>& arrows() {
       {"kernels", {"base"}},
       {"model", {"base", "libtorch", "config", "graph", "kernels"}},
       {"memory", {"base", "libtorch", "machine"}},
-      {"checkpoint", {"base", "journal"}},
+      {"checkpoint", {"base", "journal", "graph"}},
       {"train",
        {"base",
         "libtorch",

@@ -1,0 +1,39 @@
+// Batches of one part of the data, whichever loader makes them: Loader for
+// indexed sources, StreamLoader for generators. The loop sees no difference.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "temper/data/loader.h"
+#include "temper/data/stream_loader.h"
+
+namespace temper::train {
+
+class Batches {
+ public:
+  virtual ~Batches() = default;
+  virtual void start(std::uint32_t epoch) = 0;
+  virtual const data::Batch* next() = 0;
+  // Nothing for a generator: it ends when it ends.
+  virtual std::optional<std::int64_t> batches_per_epoch() const = 0;
+  virtual std::optional<std::int64_t> samples() const = 0;
+  // JSON, to go on from exactly.
+  virtual std::string state() const = 0;
+  virtual void resume(const std::string& state) = 0;
+  virtual data::LoaderStats stats() const = 0;
+};
+
+std::unique_ptr<Batches> indexed_batches(
+    std::shared_ptr<const data::IndexedSource> source,
+    std::shared_ptr<const data::Augment> augment,
+    const data::LoaderOptions& options);
+
+std::unique_ptr<Batches> stream_batches(
+    std::unique_ptr<data::StreamSource> source,
+    const std::shared_ptr<const data::Augment>& augment,
+    const data::LoaderOptions& options);
+
+} // namespace temper::train

@@ -1,0 +1,88 @@
+// What computes: a model, a loss, an optimiser and their state on one device.
+// The loop drives it and needs no torch; LibTorch's engine is in
+// torch_engine.cpp, the loop's tests have one of their own. One thread calls.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "temper/base/error.h"
+#include "temper/data/loader.h"
+#include "temper/graph/weights.h"
+#include "temper/train/metrics.h"
+
+namespace temper::train {
+
+// A loss or gradient that is NaN or infinite. Thrown before the update: nothing
+// has changed.
+class NotFinite : public Error {
+ public:
+  using Error::Error;
+};
+
+struct EngineFacts {
+  std::string model; // "resnet18", "net.pt2"
+  std::string task; // "classification"
+  std::string loss; // "cross_entropy"
+  std::string optimizer; // "sgd"
+  std::string device; // "cpu", "mps"
+  std::int64_t parameters = 0;
+  std::int64_t trainable = 0;
+  std::int64_t batch_norms = 0; // layers whose result depends on the split
+};
+
+struct StepOrder {
+  std::uint32_t epoch = 0;
+  std::int64_t update = 0; // committed before this one
+  double lr = 0;
+  int micro_batch = 0; // 0: the whole batch at once
+  // The loss, the gradient's norm and the sums will be read after this step.
+  bool report = false;
+};
+
+struct StepReport {
+  double loss = 0; // of the last step
+  double grad_norm = 0; // before clipping
+};
+
+// All that a run must remember to go on bit for bit: parameters and buffers as
+// "model.<name>", the optimiser's as "optimizer.<what>.<name>", averaged
+// weights as "ema.<name>".
+struct EngineState {
+  graph::Weights tensors;
+};
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+
+  virtual EngineFacts facts() const = 0;
+
+  // One update from one batch: all its micro-batches, then the optimiser. The
+  // gradient is that of the whole batch, however it was split. Throws
+  // NotFinite, and Error for labels out of range, shapes that do not fit, ...
+  virtual void step(const data::Batch& batch, const StepOrder& order) = 0;
+  // Of the last step, which was ordered to report.
+  virtual StepReport report() = 0;
+  // What was added up by steps since the last call. Waits for the device.
+  virtual MetricSums take_training_sums() = 0;
+
+  // Validation, in eval mode, with the averaged weights where there are some.
+  virtual void evaluate(const data::Batch& batch) = 0;
+  virtual MetricSums take_evaluation_sums() = 0;
+
+  virtual EngineState capture() = 0;
+  // Error when names, types or shapes are others than the engine's own.
+  virtual void restore(const EngineState& state) = 0;
+  // The trained weights by their plain names, averaged ones where there are.
+  virtual graph::Weights weights() = 0;
+
+  // Bytes of tensors now and at most so far; 0 where it cannot be told.
+  virtual std::uint64_t memory_bytes() const {
+    return 0;
+  }
+};
+
+} // namespace temper::train

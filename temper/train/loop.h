@@ -1,0 +1,75 @@
+// The story of a run: epochs of steps, validation, checkpoints, the end. Needs
+// no torch: it drives an Engine. What happens is told to the journal; who wants
+// to watch (the console) gets the same events and a glimpse of every step.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "temper/checkpoint/checkpoint.h"
+#include "temper/config/config.h"
+#include "temper/journal/journal.h"
+#include "temper/train/batches.h"
+#include "temper/train/engine.h"
+
+namespace temper::train {
+
+// A step as it passes, for a live line; not journaled.
+struct Glimpse {
+  std::uint32_t epoch = 0; // from 0
+  std::uint32_t epochs = 0;
+  std::int64_t step = 0; // in the epoch, done
+  std::int64_t steps = 0; // of the epoch; 0: not known
+  bool validating = false;
+  double loss = 0; // as last reported; NaN before the first
+  double accuracy = 0; // of the epoch so far, as last reported; NaN: none
+  double lr = 0;
+  double samples_per_s = 0;
+  double waiting = 0; // part of the time spent waiting for data, 0..1
+  std::uint64_t memory_bytes = 0;
+};
+
+struct Watcher {
+  std::function<void(const journal::Event&)> event;
+  std::function<void(const Glimpse&)> glimpse;
+};
+
+struct LoopParts {
+  const config::Config& config;
+  Engine& engine;
+  Batches& train;
+  Batches* val = nullptr; // null: no validation
+  journal::Journal& journal;
+  checkpoint::Store& checkpoints;
+  Watcher watcher = {};
+  // Set by a signal: the run ends after the step under way, with a checkpoint.
+  const std::atomic<bool>* stop = nullptr;
+};
+
+enum class Ending {
+  kDone, // all epochs, or max_steps
+  kEarly, // early_stop: no better epoch for long
+  kStopped, // asked to; --resume goes on
+};
+
+struct Outcome {
+  Ending ending = Ending::kDone;
+  std::int64_t updates = 0;
+  MetricSums train; // of the last epoch
+  MetricSums val;
+  std::string best_metric;
+  double best = 0;
+  std::uint32_t best_epoch = 0;
+  double seconds = 0;
+  double waiting_s = 0; // for data
+  double evaluating_s = 0;
+};
+
+// From the beginning, or from `resumed`.
+Outcome run_loop(
+    const LoopParts& parts,
+    const checkpoint::Snapshot* resumed = nullptr);
+
+} // namespace temper::train
