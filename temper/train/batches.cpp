@@ -1,0 +1,95 @@
+#include "temper/train/batches.h"
+
+#include <utility>
+
+namespace temper::train {
+namespace {
+
+class IndexedBatches final : public Batches {
+ public:
+  IndexedBatches(
+      std::shared_ptr<const data::IndexedSource> source,
+      std::shared_ptr<const data::Augment> augment,
+      const data::LoaderOptions& options)
+      : samples_(source->size()),
+        loader_(std::move(source), std::move(augment), options) {}
+
+  void start(std::uint32_t epoch) override {
+    loader_.start(epoch);
+  }
+  const data::Batch* next() override {
+    return loader_.next();
+  }
+  std::optional<std::int64_t> batches_per_epoch() const override {
+    return loader_.batches_per_epoch();
+  }
+  std::optional<std::int64_t> samples() const override {
+    return samples_;
+  }
+  std::string state() const override {
+    return loader_.state().to_json();
+  }
+  void resume(const std::string& state) override {
+    loader_.resume(data::LoaderState::from_json(state));
+  }
+  data::LoaderStats stats() const override {
+    return loader_.stats();
+  }
+
+ private:
+  std::int64_t samples_;
+  data::Loader loader_;
+};
+
+class StreamBatches final : public Batches {
+ public:
+  StreamBatches(
+      std::unique_ptr<data::StreamSource> source,
+      const std::shared_ptr<const data::Augment>& augment,
+      const data::LoaderOptions& options)
+      : loader_(std::move(source), augment, options) {}
+
+  void start(std::uint32_t epoch) override {
+    loader_.start(epoch);
+  }
+  const data::Batch* next() override {
+    return loader_.next();
+  }
+  std::optional<std::int64_t> batches_per_epoch() const override {
+    return std::nullopt;
+  }
+  std::optional<std::int64_t> samples() const override {
+    return std::nullopt;
+  }
+  std::string state() const override {
+    return loader_.state().to_json();
+  }
+  void resume(const std::string& state) override {
+    loader_.resume(data::StreamState::from_json(state));
+  }
+  data::LoaderStats stats() const override {
+    return loader_.stats();
+  }
+
+ private:
+  data::StreamLoader loader_;
+};
+
+} // namespace
+
+std::unique_ptr<Batches> indexed_batches(
+    std::shared_ptr<const data::IndexedSource> source,
+    std::shared_ptr<const data::Augment> augment,
+    const data::LoaderOptions& options) {
+  return std::make_unique<IndexedBatches>(
+      std::move(source), std::move(augment), options);
+}
+
+std::unique_ptr<Batches> stream_batches(
+    std::unique_ptr<data::StreamSource> source,
+    const std::shared_ptr<const data::Augment>& augment,
+    const data::LoaderOptions& options) {
+  return std::make_unique<StreamBatches>(std::move(source), augment, options);
+}
+
+} // namespace temper::train
