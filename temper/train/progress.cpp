@@ -1,0 +1,161 @@
+#include "temper/train/progress.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "temper/base/error.h"
+#include "temper/base/text.h"
+
+namespace temper::train {
+namespace {
+
+using nlohmann::json;
+
+// Doubles go through their shortest exact text; NaN has none in JSON.
+json number(double value) {
+  return std::isfinite(value) ? json(value) : json(std::to_string(value));
+}
+
+double number_of(const json& value) {
+  if (value.is_number()) return value.get<double>();
+  const std::string text = value.get<std::string>();
+  if (contains(text, "nan")) return std::nan("");
+  return text.at(0) == '-' ? -HUGE_VAL : HUGE_VAL;
+}
+
+json to_json(const MetricSums& sums) {
+  json own = json::object();
+  for (const auto& [name, pair] : sums.own)
+    own[name] = {number(pair.first), number(pair.second)};
+  return {
+      {"loss", number(sums.loss)},
+      {"units", sums.units},
+      {"samples", sums.samples},
+      {"predictions", sums.predictions},
+      {"correct", sums.correct},
+      {"correct_top", sums.correct_top},
+      {"top", sums.top},
+      {"numbers", sums.numbers},
+      {"absolute_error", number(sums.absolute_error)},
+      {"squared_error", number(sums.squared_error)},
+      {"target_sum", number(sums.target_sum)},
+      {"target_squares", number(sums.target_squares)},
+      {"own", own}};
+}
+
+// The confusion matrix is validation's, and validation is never broken off.
+MetricSums sums_of(const json& from) {
+  MetricSums sums;
+  sums.loss = number_of(from.at("loss"));
+  sums.units = from.at("units");
+  sums.samples = from.at("samples");
+  sums.predictions = from.at("predictions");
+  sums.correct = from.at("correct");
+  sums.correct_top = from.at("correct_top");
+  sums.top = from.at("top");
+  sums.numbers = from.at("numbers");
+  sums.absolute_error = number_of(from.at("absolute_error"));
+  sums.squared_error = number_of(from.at("squared_error"));
+  sums.target_sum = number_of(from.at("target_sum"));
+  sums.target_squares = number_of(from.at("target_squares"));
+  for (const auto& [name, pair] : from.at("own").items())
+    sums.own[name] = {number_of(pair.at(0)), number_of(pair.at(1))};
+  return sums;
+}
+
+} // namespace
+
+std::string Progress::to_json() const {
+  json made{
+      {"epoch", epoch},
+      {"update", update},
+      {"step", step},
+      {"epoch_sums", train::to_json(epoch_sums)},
+      {"best_epoch", best_epoch},
+      {"epochs_since_best", epochs_since_best},
+      {"plateau_drops", plateau_drops},
+      {"seconds", seconds}};
+  if (best) made["best"] = number(*best);
+  return made.dump();
+}
+
+Progress Progress::from_json(const std::string& text) {
+  try {
+    const json from = json::parse(text);
+    Progress made;
+    made.epoch = from.at("epoch");
+    made.update = from.at("update");
+    made.step = from.at("step");
+    made.epoch_sums = sums_of(from.at("epoch_sums"));
+    if (from.contains("best")) made.best = number_of(from.at("best"));
+    made.best_epoch = from.at("best_epoch");
+    made.epochs_since_best = from.at("epochs_since_best");
+    made.plateau_drops = from.at("plateau_drops");
+    made.seconds = from.at("seconds");
+    return made;
+  } catch (const std::exception& error) {
+    throw Error(
+        cat("[train] a checkpoint's progress cannot be read: ",
+            error.what(),
+            "."),
+        "Resume from an older checkpoint.");
+  }
+}
+
+std::string watched_metric(
+    const config::Config& config,
+    const MetricSums& train,
+    const MetricSums* val) {
+  if (config.checkpoint.metric != "auto") {
+    const std::string& name = config.checkpoint.metric;
+    if (std::isnan(watched_value(name, train, val)) && val == nullptr &&
+        starts_with(name, "val_"))
+      throw Error(
+          cat("[train] checkpoint.metric = ",
+              name,
+              " needs validation data, and there is none."),
+          "Set data.val_fraction above 0, or checkpoint.metric = "
+          "\"train_loss\".");
+    return name;
+  }
+  if (val == nullptr) return "train_loss";
+  return val->predictions > 0 && val->predictions == val->samples
+      ? "val_accuracy"
+      : "val_loss";
+}
+
+double watched_value(
+    const std::string& watched,
+    const MetricSums& train,
+    const MetricSums* val) {
+  const auto underscore = watched.find('_');
+  const std::string part = watched.substr(0, underscore);
+  const std::string name = watched.substr(underscore + 1);
+  if (part == "train") return metric(train, name);
+  return val == nullptr ? std::nan("") : metric(*val, name);
+}
+
+bool close_epoch(
+    Progress& progress,
+    const config::Config& config,
+    const std::string& watched,
+    double value) {
+  const bool better = !std::isnan(value) &&
+      (!progress.best ||
+       (larger_is_better(watched) ? value > *progress.best
+                                  : value < *progress.best));
+  if (better) {
+    progress.best = value;
+    progress.best_epoch = progress.epoch;
+    progress.epochs_since_best = 0;
+    return true;
+  }
+  ++progress.epochs_since_best;
+  const auto patience =
+      std::max<std::int64_t>(std::llround(config.schedule.step), 1);
+  if (progress.epochs_since_best % patience == 0) ++progress.plateau_drops;
+  return false;
+}
+
+} // namespace temper::train

@@ -1,0 +1,50 @@
+// What the loop remembers from epoch to epoch beside the engine's state: the
+// best so far, how long ago, the plateau's drops, and the sums of an epoch that
+// was broken off. Goes into every checkpoint as JSON.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "temper/config/config.h"
+#include "temper/train/metrics.h"
+
+namespace temper::train {
+
+struct Progress {
+  std::uint32_t epoch = 0; // under way
+  std::int64_t update = 0; // committed
+  std::int64_t step = 0; // of the epoch, done
+  MetricSums epoch_sums; // of those steps
+  std::optional<double> best; // of the metric that is watched
+  std::uint32_t best_epoch = 0;
+  std::int64_t epochs_since_best = 0;
+  int plateau_drops = 0;
+  double seconds = 0; // trained, over all its sessions
+
+  std::string to_json() const;
+  static Progress from_json(const std::string& text); // Error if malformed
+};
+
+// Which metric the best checkpoint is best at: what the config says, or what
+// was measured ("val_accuracy", "val_loss", "train_loss").
+std::string watched_metric(
+    const config::Config& config,
+    const MetricSums& train,
+    const MetricSums* val);
+// The value of such a name.
+double watched_value(
+    const std::string& watched,
+    const MetricSums& train,
+    const MetricSums* val);
+
+// An epoch ended with this value: updates best, epochs_since_best and
+// plateau_drops. True when it is the best so far; NaN never is.
+bool close_epoch(
+    Progress& progress,
+    const config::Config& config,
+    const std::string& watched,
+    double value);
+
+} // namespace temper::train
