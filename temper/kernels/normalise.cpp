@@ -26,6 +26,12 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using Constants = Normaliser::Constants;
 
+// Eight at most. What is written is the limit here, not the arithmetic; with
+// sixteen the whole way of a photograph, decoding included, took 7 % longer on
+// a Xeon of the Ice Lake generation.
+constexpr std::size_t kMostLanes = 8;
+using Floats = hn::CappedTag<float, kMostLanes>;
+
 constexpr float kHigh = 0x1.0100p-8F;
 constexpr float kLow = static_cast<float>(1.0 / 255 - 0x1.0100p-8);
 
@@ -62,7 +68,7 @@ std::size_t interleaved_by(
     const std::uint8_t* HWY_RESTRICT in,
     std::size_t values,
     float* HWY_RESTRICT out) {
-  const hn::ScalableTag<float> d;
+  const Floats d;
   const std::size_t lanes = hn::Lanes(d);
   std::size_t i = 0;
   for (; i + 3 * lanes <= values; i += 3 * lanes) {
@@ -103,7 +109,7 @@ std::size_t planar_by(
     float* HWY_RESTRICT out) {
   constexpr std::size_t kBlock = 16;
   const hn::FixedTag<std::uint8_t, kBlock> d8;
-  const hn::CappedTag<float, kBlock> d;
+  const Floats d;
   const std::size_t lanes = hn::Lanes(d);
   std::size_t i = 0;
   for (; i + kBlock <= pixels; i += kBlock) {
@@ -140,7 +146,7 @@ std::size_t interleaved(
     float* out) {
   const bool stream = values * sizeof(float) >= kStreamedBytes &&
       reinterpret_cast<std::uintptr_t>(out) %
-              (hn::Lanes(hn::ScalableTag<float>()) * sizeof(float)) ==
+              (hn::Lanes(Floats()) * sizeof(float)) ==
           0;
   if (kFused && constants.reciprocal_is_exact) {
     return stream ? interleaved_by<kFused, true>(constants, in, values, out)

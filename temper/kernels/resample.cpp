@@ -68,6 +68,7 @@ void compute_weights(int in, int out, Filter filter, ResampleWeights& result) {
   result.out = out;
   result.filter = filter;
   result.taps = taps;
+  result.most = 0;
   result.first.resize(outputs);
   result.count.resize(outputs);
   result.weights.assign(outputs * static_cast<std::size_t>(taps), 0);
@@ -91,6 +92,7 @@ void compute_weights(int in, int out, Filter filter, ResampleWeights& result) {
     }
     result.first[i] = first;
     result.count[i] = end - first;
+    result.most = std::max(result.most, end - first);
   }
   cut_into_pairs(result);
 }

@@ -21,7 +21,8 @@ struct ResampleWeights {
   int in = 0;
   int out = 0;
   Filter filter = Filter::nearest;
-  int taps = 0; // the most an output has
+  int taps = 0; // room for so many; no output has more
+  int most = 0; // the most an output has
   std::vector<std::int32_t> first;
   std::vector<std::int32_t> count;
   std::vector<std::int32_t> weights; // 0 behind an output's own

@@ -87,7 +87,9 @@ void resize(
   }
   if (!changes_down) return;
   const auto& weights = scratch.weights.get(in.height, out_height, filter);
-  resize_down(weights, rows, row_bytes, bytes, out);
+  for (int y = 0; y < out_height; ++y, out += bytes) {
+    resize_down_row(weights, y, rows, row_bytes, bytes, out);
+  }
 }
 
 } // namespace temper::kernels

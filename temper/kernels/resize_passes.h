@@ -11,10 +11,10 @@ void resize_across(
     const Window& in,
     std::uint8_t* out);
 
-// Rows of `bytes` bytes, row_bytes apart, to weights.out such rows without
-// gaps.
-void resize_down(
+// Row y of the result, from rows of `bytes` bytes that lie row_bytes apart.
+void resize_down_row(
     const ResampleWeights& weights,
+    int y,
     const std::uint8_t* rows,
     std::size_t row_bytes,
     std::size_t bytes,

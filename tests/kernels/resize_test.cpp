@@ -45,6 +45,11 @@ TEST(Resize, GivesTheReferencesBytesOnEveryVectorUnit) {
       for (const int channels : {1, 3}) {
         for (const auto [w, h, ow, oh] :
              {std::array{1, 1, 5, 7},
+              // Fewer rows and pixels than are worked on at once.
+              std::array{9, 3, 4, 5},
+              std::array{20, 2, 6, 9},
+              std::array{8, 5, 3, 4},
+              std::array{5, 7, 9, 2},
               std::array{37, 23, 64, 48},
               std::array{64, 48, 37, 23},
               std::array{130, 90, 7, 11},
