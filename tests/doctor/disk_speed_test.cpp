@@ -1,10 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 
 #include "temper/doctor/evidence.h"
+#include "tests/temp_folder.h"
 
 namespace temper::doctor {
 namespace {
@@ -13,16 +13,8 @@ namespace fs = std::filesystem;
 
 class DiskSpeedTest : public testing::Test {
  protected:
-  DiskSpeedTest()
-      : directory_(
-            fs::temp_directory_path() /
-            ("temper-disk-" + std::to_string(::getpid()))) {
-    fs::create_directory(directory_);
-  }
-  ~DiskSpeedTest() override {
-    fs::remove_all(directory_);
-  }
-  fs::path directory_;
+  tests::TempFolder temp_;
+  const fs::path& directory_ = temp_.path();
 };
 
 TEST_F(DiskSpeedTest, IsMeasuredAndLeavesNothingBehind) {

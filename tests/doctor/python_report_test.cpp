@@ -11,6 +11,7 @@
 #include "temper/doctor/python_script.h"
 #include "tests/base/alive.h"
 #include "tests/emulator.h"
+#include "tests/temp_folder.h"
 
 namespace temper::doctor {
 namespace {
@@ -47,15 +48,6 @@ std::string marked(const std::string& json) {
 // A folder with one shell script that plays the interpreter.
 class FakePython : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = cat(testing::TempDir(), "temper-python-XXXXXX");
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override {
-    fs::remove_all(folder_);
-  }
-
   std::string script(const std::string& body) {
     const auto path = folder_ / "python3";
     std::ofstream(path) << "#!/bin/sh\n" << body << "\n";
@@ -89,7 +81,8 @@ class FakePython : public testing::Test {
       .version = milliseconds{2'000},
       .packages = milliseconds{2'000},
       .torch = milliseconds{2'000}};
-  fs::path folder_;
+  tests::TempFolder temp_;
+  const fs::path& folder_ = temp_.path();
 };
 
 using PythonReportTest = FakePython;

@@ -1,0 +1,20 @@
+// Where the real datasets are, for tests that skip without them.
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+
+namespace temper::tests {
+
+inline std::filesystem::path shared_data() {
+  const char* set = std::getenv("TEMPER_SHARED_DATA");
+  if (set != nullptr) return set;
+  return std::filesystem::path(TEMPER_SOURCE_DIR) / ".." / "shared" / "data";
+}
+
+// Photographs in class folders.
+inline std::filesystem::path photographs() {
+  return shared_data() / "imagenette-mini";
+}
+
+} // namespace temper::tests
