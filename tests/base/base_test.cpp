@@ -1,16 +1,15 @@
 // The small parts of the base room that need no file of their own.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 
 #include "temper/base/environment.h"
 #include "temper/base/error.h"
 #include "temper/base/file.h"
 #include "temper/base/log.h"
+#include "tests/temp_folder.h"
 
 namespace temper {
 namespace {
@@ -54,15 +53,13 @@ TEST(Log, LinesGoToTheSinkAndTheOldOneComesBack) {
 }
 
 TEST(SmallFile, IsReadWholeOrNotAtAll) {
-  const auto path = std::filesystem::temp_directory_path() /
-      ("temper-small-file-" + std::to_string(::getpid()));
-  std::ofstream(path) << std::string(5000, 'x');
+  const tests::TempFolder folder;
+  const auto path = folder.write("a", std::string(5000, 'x'));
   EXPECT_EQ(read_small_file(path)->size(), 5000U);
   EXPECT_EQ(read_small_file(path, 4999), std::nullopt);
   std::filesystem::remove(path);
   EXPECT_EQ(read_small_file(path), std::nullopt);
-  EXPECT_EQ(
-      read_small_file(std::filesystem::temp_directory_path()), std::nullopt);
+  EXPECT_EQ(read_small_file(folder.path()), std::nullopt);
 }
 
 } // namespace

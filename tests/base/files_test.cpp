@@ -1,6 +1,5 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <fstream>
 
@@ -9,6 +8,7 @@
 #include "temper/base/file.h"
 #include "temper/base/hash.h"
 #include "temper/base/mapped_file.h"
+#include "tests/temp_folder.h"
 
 namespace temper {
 namespace {
@@ -17,20 +17,12 @@ namespace fs = std::filesystem;
 
 class Files : public testing::Test {
  protected:
-  Files()
-      : folder_(
-            fs::temp_directory_path() /
-            ("temper-files-" + std::to_string(::getpid()))) {
-    fs::create_directory(folder_);
-  }
-  ~Files() override {
-    fs::remove_all(folder_);
-  }
   int entries() const {
     return static_cast<int>(std::distance(
         fs::directory_iterator(folder_), fs::directory_iterator{}));
   }
-  fs::path folder_;
+  tests::TempFolder temp_;
+  const fs::path& folder_ = temp_.path();
 };
 
 TEST_F(Files, AnAtomicFileAppearsOnlyWhenCommitted) {

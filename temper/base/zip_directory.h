@@ -1,0 +1,27 @@
+// Where the entries of a zip archive lie. libzip does not tell, and bytes in a
+// mapped file can only be handed out by who knows. Used by zip_file.cpp alone,
+// which compares what it finds with what libzip says.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace temper {
+
+struct ZipPlace {
+  std::string name;
+  std::uint64_t packed_bytes = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t header_offset = 0; // of the entry's own header
+  std::uint64_t data_offset = 0;
+};
+
+// In the order of the archive's directory; nothing when the directory or an
+// entry's header is damaged or points outside the file.
+std::optional<std::vector<ZipPlace>> zip_places(
+    std::span<const std::uint8_t> file);
+
+} // namespace temper
