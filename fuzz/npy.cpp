@@ -6,6 +6,7 @@
 #include "temper/base/error.h"
 #include "temper/data/npy_source.h"
 #include "temper/data/npz.h"
+#include "zip_text.h"
 
 namespace {
 
@@ -24,30 +25,6 @@ std::string npy(
       header + std::string(bytes, 'n');
 }
 
-// A zip archive of one stored file; the checksum is that of its bytes.
-std::string zip(const std::string& name, const std::string& data) {
-  using temper::fuzz::little_endian;
-  std::uint32_t crc = 0xffffffff;
-  for (const char c : data) {
-    crc ^= static_cast<unsigned char>(c);
-    for (int bit = 0; bit < 8; ++bit)
-      crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
-  }
-  const auto size = static_cast<std::uint32_t>(data.size());
-  const std::string common = little_endian<std::uint16_t>(20) +
-      std::string(8, '\0') + little_endian<std::uint32_t>(~crc) +
-      little_endian(size) + little_endian(size) +
-      little_endian(static_cast<std::uint16_t>(name.size())) +
-      std::string(2, '\0');
-  const std::string local = "PK\3\4" + common + name + data;
-  const std::string central =
-      std::string("PK\1\2\x14\0", 6) + common + std::string(14, '\0') + name;
-  return local + central + std::string("PK\5\6\0\0\0\0\1\0\1\0", 12) +
-      little_endian(static_cast<std::uint32_t>(central.size())) +
-      little_endian(static_cast<std::uint32_t>(local.size())) +
-      std::string(2, '\0');
-}
-
 } // namespace
 
 std::vector<std::string> temper::fuzz::seeds() {
@@ -57,7 +34,7 @@ std::vector<std::string> temper::fuzz::seeds() {
       npy("<i8", true, "(4,)", 32),
       npy(">f8", true, "(2, 3)", 48),
       npy("|b1", false, "()", 1),
-      zip("x.npy", npy("<i2", false, "(2, 2)", 8))};
+      zip_of({{"x.npy", npy("<i2", false, "(2, 2)", 8)}})};
 }
 
 extern "C" int LLVMFuzzerTestOneInput(

@@ -76,9 +76,11 @@ extern "C" int LLVMFuzzerTestOneInput(
   }
   static temper::fuzz::InputFile file(".tfrecord");
   try {
-    auto index = index_tfrecords({file.write(data, size).string()});
+    auto index =
+        index_shards(tfrecord_format(), {file.write(data, size).string()});
     auto info = describe_shards("tfrecord:input", {&index}, {});
-    const TfRecordSource source(std::move(index), std::move(info));
+    const ShardSource source(
+        tfrecord_format(), std::move(index), std::move(info));
     for (std::int64_t i = 0; i < source.size(); ++i)
       try {
         source.read(i, sample);

@@ -1,6 +1,7 @@
 #include "temper/data/consume.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "temper/base/log.h"
 #include "temper/base/text.h"
@@ -8,9 +9,32 @@
 namespace temper::data {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 constexpr std::int64_t kShown = 5; // named in an epoch; the rest is counted
 
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
 } // namespace
+
+void Taker::begin_epoch() {
+  begun_ = Clock::now();
+  holding_ = false;
+}
+
+RingBatch* Taker::take(Ring& ring) {
+  if (std::exchange(holding_, false)) ring.give_back();
+  const auto begin = Clock::now();
+  RingBatch* batch = ring.take();
+  last_wait_s_ = seconds_since(begin);
+  wait_s_ += last_wait_s_;
+  if (batch == nullptr) return nullptr;
+  holding_ = true;
+  if (first_batch_s_ == 0) first_batch_s_ = seconds_since(begun_);
+  return batch;
+}
 
 int BadTally::remove(RingBatch& batch) {
   if (batch.bad.empty()) return batch.size;

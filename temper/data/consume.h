@@ -1,13 +1,41 @@
-// The consumer's side of a ring: closing the gaps that bad samples left, and
-// showing the rest as a Batch. Shared by the loaders.
+// The consumer's side of a ring: taking batches, closing the gaps that bad
+// samples left, and showing the rest as a Batch. Shared by the loaders.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 
 #include "temper/data/loader.h"
 #include "temper/data/ring.h"
 
 namespace temper::data {
+
+// Takes one batch after the other, gives each back when the next is wanted,
+// and knows how long that took.
+class Taker {
+ public:
+  // Nothing of the last epoch is held any more.
+  void begin_epoch();
+  // Null at the end of the epoch.
+  RingBatch* take(Ring& ring);
+
+  double last_wait_s() const {
+    return last_wait_s_;
+  }
+  double wait_s() const {
+    return wait_s_;
+  }
+  double first_batch_s() const {
+    return first_batch_s_;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point begun_;
+  bool holding_ = false;
+  double last_wait_s_ = 0;
+  double wait_s_ = 0;
+  double first_batch_s_ = 0; // of the first epoch
+};
 
 // Counts bad samples and names the first few of an epoch. It sees them in the
 // order of the batches, so that it says the same in every run.

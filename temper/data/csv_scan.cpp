@@ -13,7 +13,8 @@
 namespace temper::data {
 namespace {
 
-constexpr double kLargestFloat = std::numeric_limits<float>::max();
+constexpr auto kLargestFloat =
+    static_cast<double>(std::numeric_limits<float>::max());
 constexpr double kLargestWhole = 9007199254740992.0; // 2^53
 
 enum class Wanted { unsaid, a_class, a_number };

@@ -77,7 +77,8 @@ std::optional<Parts> parts_of(std::string_view text) {
 
 bool same_float_nearby(double value) {
   constexpr double kSlack = 0x1p-50;
-  constexpr double kLargest = std::numeric_limits<float>::max();
+  constexpr auto kLargest =
+      static_cast<double>(std::numeric_limits<float>::max());
   return value < kLargest / 2 &&
       static_cast<float>(value * (1 - kSlack)) ==
       static_cast<float>(value * (1 + kSlack));

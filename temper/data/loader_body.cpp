@@ -1,25 +1,16 @@
 #include "temper/data/loader_body.h"
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
 #include "temper/base/error.h"
-#include "temper/base/hash.h"
 #include "temper/base/log.h"
 #include "temper/base/text.h"
 #include "temper/data/budget.h"
+#include "temper/data/tune_start.h"
 
 namespace temper::data {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-constexpr int kFirstDepth = 3;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 std::int64_t checked_size(const IndexedSource* source) {
   check(source != nullptr, "a loader has a source");
@@ -91,7 +82,16 @@ Loader::Body::Body(
       seed_(options_.seed),
       bad_(options_.bad) {
   if (layout_.input_count == 0) find_image_size(layout_, *source_, augment_);
-  choose_tuning();
+  limits_ = tune_limits(source_->info(), layout_, batch_, options_);
+  TuneStart chosen = start_tuning(
+      limits_,
+      {options_.machine_key,
+       source_->info().name,
+       batch_,
+       augment_ ? augment_->hash() : 0},
+      options_);
+  tuning_ = chosen.tuning;
+  pace_ = std::move(chosen.pace);
   task_ = std::make_unique<SampleTask>(
       source_, std::make_shared<Finish>(layout_, augment_), options_.bad);
   ring_ = std::make_unique<Ring>(layout_, batch_, tuning_.depth);
@@ -110,50 +110,10 @@ Loader::Body::~Body() {
   ring_->stop();
 }
 
-void Loader::Body::choose_tuning() {
-  if (options_.workers < 0 || options_.workers > WorkerPool::kMostWorkers)
-    throw Error(
-        cat("[data] loader.workers = ", options_.workers, "."),
-        cat("Give 1 to ", WorkerPool::kMostWorkers, ", or 0."));
-  if (options_.depth < 0 || options_.depth > Ring::kMostDepth)
-    throw Error(
-        cat("[data] loader.depth = ", options_.depth, "."),
-        cat("Give 1 to ", Ring::kMostDepth, ", or 0."));
-  int cores = options_.cores;
-  if (cores <= 0) cores = static_cast<int>(std::thread::hardware_concurrency());
-  limits_.fixed_workers = options_.workers > 0;
-  limits_.fixed_depth = options_.depth > 0;
-  limits_.most_workers = std::clamp(cores - 1, 1, WorkerPool::kMostWorkers);
-  limits_.most_depth = Ring::kMostDepth;
-  limits_.batch_bytes = layout_.batch_bytes(batch_) +
-      static_cast<std::uint64_t>(batch_) * sizeof(std::int64_t);
-  limits_.scratch_bytes = scratch_bytes(source_->info(), layout_);
-  limits_.budget_bytes = options_.memory_bytes > 0 ? options_.memory_bytes
-                                                   : default_budget_bytes();
-  const TuningKey key{
-      options_.machine_key,
-      source_->info().name,
-      batch_,
-      augment_ ? augment_->hash() : 0};
-  Tuning wanted{std::clamp(cores / 2, 1, limits_.most_workers), kFirstDepth};
-  if (options_.autotune && !options_.tuning_file.empty())
-    if (const auto known = load_tuning(options_.tuning_file, key))
-      wanted = {
-          std::min(known->workers, limits_.most_workers),
-          std::min(known->depth, limits_.most_depth)};
-  if (limits_.fixed_workers) wanted.workers = options_.workers;
-  if (limits_.fixed_depth) wanted.depth = options_.depth;
-  tuning_ = fit_budget(wanted, limits_);
-  if (options_.autotune && !(limits_.fixed_workers && limits_.fixed_depth))
-    pace_.emplace(
-        tuning_, limits_, options_.tune_window_s, options_.tuning_file, key);
-}
-
 void Loader::Body::halt() {
   ring_->stop();
   pool_->stop();
   running_ = false;
-  holding_ = false;
 }
 
 void Loader::Body::start(std::uint32_t epoch, std::int64_t consumed) {
@@ -164,7 +124,7 @@ void Loader::Body::start(std::uint32_t epoch, std::int64_t consumed) {
             " of ",
             plural(size_, "sample"),
             "."));
-  started_at_ = Clock::now();
+  taker_.begin_epoch();
   halt();
   epoch_ = epoch;
   consumed_ = consumed;
@@ -198,28 +158,14 @@ double Loader::Body::work(int worker, std::int64_t begin, std::int64_t end) {
   return waited_s;
 }
 
-RingBatch* Loader::Body::take() {
-  if (std::exchange(holding_, false)) ring_->give_back();
-  const auto begin = Clock::now();
-  RingBatch* batch = ring_->take();
-  const double wait_s = seconds_since(begin);
-  stats_.wait_s += wait_s;
-  if (batch == nullptr) return nullptr;
-  holding_ = true;
-  if (stats_.first_batch_s == 0)
-    stats_.first_batch_s = seconds_since(started_at_);
-  pace(wait_s, batch->size);
-  return batch;
-}
-
-void Loader::Body::pace(double wait_s, int samples) {
+void Loader::Body::pace(int samples) {
   if (!pace_) return;
   const double busy_s = pool_->busy_s();
   if (handed_out_ == 0 && bad_.in_epoch() == 0) {
     pace_->begin(busy_s);
     return;
   }
-  const auto tuning = pace_->batch(wait_s, samples, busy_s);
+  const auto tuning = pace_->batch(taker_.last_wait_s(), samples, busy_s);
   if (!tuning) return;
   try {
     apply(*tuning);
@@ -235,11 +181,12 @@ const Batch* Loader::Body::next() {
   if (failure_) std::rethrow_exception(failure_);
   if (!running_) return nullptr;
   for (;;) {
-    RingBatch* batch = take();
+    RingBatch* batch = taker_.take(*ring_);
     if (batch == nullptr) {
       end_epoch();
       return nullptr;
     }
+    pace(batch->size);
     if (batch->failure) {
       failure_ = batch->failure;
       halt();
@@ -255,7 +202,7 @@ const Batch* Loader::Body::hand_out(RingBatch& batch, int size) {
   show_batch(layout_, batch, size, batch_out_);
   batch_out_.number = batch.begin / options_.batch;
   handed_out_ += size;
-  stats_.samples += size;
+  samples_ += size;
   return &batch_out_;
 }
 
@@ -275,7 +222,10 @@ std::int64_t Loader::Body::batches_per_epoch() const {
 }
 
 LoaderStats Loader::Body::stats() const {
-  LoaderStats stats = stats_;
+  LoaderStats stats;
+  stats.samples = samples_;
+  stats.wait_s = taker_.wait_s();
+  stats.first_batch_s = taker_.first_batch_s();
   stats.workers = tuning_.workers;
   stats.depth = tuning_.depth;
   stats.memory_bytes = limits_.bytes(tuning_);

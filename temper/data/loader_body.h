@@ -2,7 +2,6 @@
 // ring, and the consumer's side of it.
 #pragma once
 
-#include <chrono>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -37,11 +36,9 @@ class Loader::Body {
   }
 
  private:
-  void choose_tuning();
   void halt();
   double work(int worker, std::int64_t begin, std::int64_t end);
-  RingBatch* take();
-  void pace(double wait_s, int samples);
+  void pace(int samples);
   void end_epoch();
   const Batch* hand_out(RingBatch& batch, int size);
   void apply(Tuning tuning);
@@ -63,17 +60,16 @@ class Loader::Body {
   // Of the epoch under way.
   bool started_ = false;
   bool running_ = false;
-  bool holding_ = false;
   std::exception_ptr failure_;
   std::uint64_t seed_;
   std::uint32_t epoch_ = 0;
   std::int64_t consumed_ = 0;
   std::int64_t handed_out_ = 0;
   BadTally bad_;
-  std::chrono::steady_clock::time_point started_at_;
+  Taker taker_;
 
   Batch batch_out_;
-  LoaderStats stats_;
+  std::int64_t samples_ = 0; // in all epochs
 };
 
 } // namespace temper::data

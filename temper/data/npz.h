@@ -1,5 +1,6 @@
-// NumPy's .npz: .npy files in a zip archive, stored or deflated. What is read
-// is unpacked into memory, after its announced size was found believable.
+// NumPy's .npz: .npy files in a zip archive, stored or deflated. Stored ones
+// stay in the mapped file; the others are unpacked into memory, after their
+// announced size was found believable.
 #pragma once
 
 #include <filesystem>

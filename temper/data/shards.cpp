@@ -7,6 +7,13 @@
 
 namespace temper::data {
 
+bool ShardIndex::labelled() const {
+  return std::any_of(
+      entries.begin(), entries.end(), [](const ShardEntry& entry) {
+        return entry.label != ShardEntry::kNoLabel;
+      });
+}
+
 std::uint64_t ShardIndex::fingerprint() const {
   Hasher hasher;
   for (const std::string& shard : shards)

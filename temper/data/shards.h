@@ -1,13 +1,13 @@
-// What tar and tfrecord share: where the samples of a set of shards are, in 24
-// bytes each, and what can be said about them. A shard is open only while one
-// of its samples is read.
+// Where the samples of a set of shards are, in 24 bytes each, and what can be
+// said about them without reading one. Used by ShardSource and by the formats
+// that fill it.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "temper/data/decode.h"
+#include "temper/data/name_list.h"
 #include "temper/data/source.h"
 
 namespace temper::data {
@@ -24,6 +24,8 @@ struct ShardEntry {
 struct ShardIndex {
   std::vector<std::string> shards;
   std::vector<ShardEntry> entries;
+  NameList names; // of the entries, where the format has names
+  bool labelled() const; // any of them
   std::uint64_t fingerprint() const;
 };
 

@@ -1,25 +1,16 @@
 #include "temper/data/stream_loader.h"
 
-#include <chrono>
 #include <exception>
 #include <utility>
 
 #include "temper/base/error.h"
 #include "temper/base/text.h"
-#include "temper/data/budget.h"
 #include "temper/data/consume.h"
 #include "temper/data/stream_producer.h"
+#include "temper/data/tune_start.h"
 
 namespace temper::data {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-constexpr int kFirstDepth = 3;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 BatchLayout checked_layout(
     const StreamSource* source,
@@ -35,26 +26,7 @@ BatchLayout checked_layout(
         "Choose an augmentation that resizes them.");
   if (options.batch < 1 || options.batch > 1 << 24)
     throw Error(cat("[data] a batch of ", options.batch, " samples."));
-  if (options.depth < 0 || options.depth > Ring::kMostDepth)
-    throw Error(
-        cat("[data] loader.depth = ", options.depth, "."),
-        cat("Give 1 to ", Ring::kMostDepth, ", or 0."));
   return layout;
-}
-
-TuneLimits limits_of(
-    const SourceInfo& info,
-    const BatchLayout& layout,
-    const LoaderOptions& options) {
-  TuneLimits limits;
-  limits.fixed_workers = true;
-  limits.fixed_depth = options.depth > 0;
-  limits.batch_bytes = layout.batch_bytes(options.batch) +
-      static_cast<std::uint64_t>(options.batch) * sizeof(std::int64_t);
-  limits.scratch_bytes = scratch_bytes(info, layout);
-  limits.budget_bytes =
-      options.memory_bytes > 0 ? options.memory_bytes : default_budget_bytes();
-  return limits;
 }
 
 } // namespace
@@ -66,10 +38,8 @@ class StreamLoader::Body {
       const std::shared_ptr<const Augment>& augment,
       const LoaderOptions& options)
       : layout_(checked_layout(source.get(), augment.get(), options)),
-        limits_(limits_of(source->info(), layout_, options)),
-        tuning_(fit_budget(
-            {1, options.depth > 0 ? options.depth : kFirstDepth},
-            limits_)),
+        limits_(tune_limits(source->info(), layout_, options.batch, options)),
+        tuning_(start_single(limits_, options)),
         batch_(options.batch),
         ring_(layout_, options.batch, tuning_.depth),
         bad_(options.bad),
@@ -84,10 +54,9 @@ class StreamLoader::Body {
   }
 
   void start(const StreamState& from) {
-    started_at_ = Clock::now();
+    taker_.begin_epoch();
     state_ = from;
     failure_ = nullptr;
-    holding_ = false;
     bad_.begin_epoch();
     producer_.start(from);
     started_ = true;
@@ -98,7 +67,7 @@ class StreamLoader::Body {
     check(started_, "start() comes before next()");
     if (failure_) std::rethrow_exception(failure_);
     while (running_) {
-      RingBatch* batch = take();
+      RingBatch* batch = taker_.take(ring_);
       if (batch == nullptr) break;
       if (batch->failure) {
         failure_ = batch->failure;
@@ -113,7 +82,7 @@ class StreamLoader::Body {
       if (size == 0) continue;
       show_batch(layout_, *batch, size, out_);
       out_.number = before / batch_;
-      stats_.samples += size;
+      samples_ += size;
       return &out_;
     }
     if (std::exchange(running_, false)) bad_.end_epoch(state_.epoch);
@@ -135,7 +104,10 @@ class StreamLoader::Body {
   }
 
   LoaderStats stats() const {
-    LoaderStats stats = stats_;
+    LoaderStats stats;
+    stats.samples = samples_;
+    stats.wait_s = taker_.wait_s();
+    stats.first_batch_s = taker_.first_batch_s();
     stats.workers = tuning_.workers;
     stats.depth = tuning_.depth;
     stats.memory_bytes = limits_.bytes(tuning_);
@@ -146,32 +118,19 @@ class StreamLoader::Body {
   }
 
  private:
-  RingBatch* take() {
-    if (std::exchange(holding_, false)) ring_.give_back();
-    const auto begin = Clock::now();
-    RingBatch* batch = ring_.take();
-    stats_.wait_s += seconds_since(begin);
-    if (batch == nullptr) return nullptr;
-    holding_ = true;
-    if (stats_.first_batch_s == 0)
-      stats_.first_batch_s = seconds_since(started_at_);
-    return batch;
-  }
-
   BatchLayout layout_;
   TuneLimits limits_;
   Tuning tuning_;
   int batch_;
   Ring ring_;
   BadTally bad_;
+  Taker taker_;
   StreamState state_;
   std::exception_ptr failure_;
   bool started_ = false;
   bool running_ = false;
-  bool holding_ = false;
-  Clock::time_point started_at_;
   Batch out_;
-  LoaderStats stats_;
+  std::int64_t samples_ = 0; // in all epochs
   StreamProducer producer_; // last: ends before what it uses
 };
 

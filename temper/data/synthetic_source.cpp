@@ -162,10 +162,10 @@ void SyntheticSource::make_row(std::int64_t number, Sample& sample) const {
   for (std::size_t t = 0; t < targets; ++t) {
     // A product of two floats is exact in a double, so that a fused
     // multiply-add gives the same as two operations.
-    double sum = double{bell(random.bits())} * 0.125;
+    double sum = static_cast<double>(bell(random.bits())) * 0.125;
     for (std::size_t i = 0; i < features; ++i)
-      sum += double{signed_unit(trait(spec_.seed, t, i))} *
-          double{sample.numbers[i]};
+      sum += static_cast<double>(signed_unit(trait(spec_.seed, t, i))) *
+          static_cast<double>(sample.numbers[i]);
     sample.target_numbers[t] = static_cast<float>(sum);
   }
 }

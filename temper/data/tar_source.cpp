@@ -5,13 +5,9 @@
 #include <algorithm>
 #include <optional>
 #include <string_view>
-#include <utility>
+#include <vector>
 
-#include "temper/base/mapped_file.h"
 #include "temper/base/text.h"
-#include "temper/data/encoded_file.h"
-#include "temper/data/pattern.h"
-#include "temper/data/split.h"
 #include "temper/data/tar_index.h"
 
 namespace temper::data {
@@ -64,7 +60,7 @@ LabelKind label_kind(const std::string& ending) {
 // Puts the members of one shard together; they outlive it.
 class Grouper {
  public:
-  Grouper(Bytes tar, std::uint32_t shard, TarIndex& index)
+  Grouper(Bytes tar, std::uint32_t shard, ShardIndex& index)
       : tar_(tar), shard_(shard), index_(index) {}
 
   void add(const TarMember& member) {
@@ -109,107 +105,46 @@ class Grouper {
 
   Bytes tar_;
   std::uint32_t shard_;
-  TarIndex& index_;
+  ShardIndex& index_;
   std::string key_;
   const TarMember* image_ = nullptr;
   std::int32_t label_ = ShardEntry::kNoLabel;
   LabelKind found_in_ = LabelKind::none;
 };
 
-void index_one(const std::string& path, std::uint32_t shard, TarIndex& index) {
-  const MappedFile file(path);
-  file.expect_random_access();
-  const Bytes tar = file.bytes();
-  if (tar.size() > 2 && tar[0] == 0x1F && tar[1] == 0x8B)
-    throw Error(
-        cat("[data] ", path, " is compressed: its samples cannot be reached."),
-        "Unpack it with gunzip; images do not become smaller by gzip.");
-  std::vector<TarMember> members;
-  try {
-    members = read_tar_index(tar);
-  } catch (const Error& error) {
-    throw Error(
-        cat("[data] cannot read ", path, ": ", error.what(), "."),
-        "Fetch or write the shard again.");
-  }
+void index_tar(Bytes tar, std::uint32_t shard, ShardIndex& index) {
+  const std::vector<TarMember> members = read_tar_index(tar);
   Grouper grouper(tar, shard, index);
   for (const TarMember& member : members)
     grouper.add(member);
   grouper.finish();
 }
 
+void decode_tar_sample(const ShardEntry& entry, Sample& sample) {
+  if (entry.label == ShardEntry::kNoLabel)
+    throw BadSample("it has no label (a number in .cls, .json or .txt)");
+  sample.label = entry.label;
+  decode_image(sample.encoded, {3}, sample.image, sample.warnings);
+}
+
+constexpr ShardFormat kTar{
+    "tar",
+    "image",
+    "A sample is 000.jpg (.png, .webp) with 000.cls beside it, which holds "
+    "the number of its class.",
+    0,
+    index_tar,
+    decode_tar_sample,
+    nullptr};
+
 } // namespace
 
-TarIndex index_tars(const std::vector<std::string>& shards) {
-  TarIndex index;
-  index.shards = shards;
-  for (std::size_t i = 0; i < shards.size(); ++i)
-    index_one(shards[i], static_cast<std::uint32_t>(i), index);
-  const bool labelled = std::any_of(
-      index.entries.begin(), index.entries.end(), [](const ShardEntry& entry) {
-        return entry.label != ShardEntry::kNoLabel;
-      });
-  if (!labelled)
-    throw Error(
-        cat("[data] ",
-            plural(static_cast<std::int64_t>(index.entries.size()), "image"),
-            " and no label in ",
-            shards.front(),
-            shards.size() > 1 ? " and the other shards." : "."),
-        "A sample is 000.jpg (.png, .webp) with 000.cls beside it, which "
-        "holds the number of its class.");
-  return index;
-}
-
-TarSource::TarSource(TarIndex index, SourceInfo info)
-    : index_(std::move(index)),
-      info_(std::move(info)),
-      fingerprint_(index_.fingerprint()) {}
-
-const ShardEntry& TarSource::entry(std::int64_t index) const {
-  check(index >= 0 && index < size(), "an index of the shards");
-  return index_.entries[static_cast<std::size_t>(index)];
-}
-
-void TarSource::read(std::int64_t index, Sample& sample) const {
-  const ShardEntry& where = entry(index);
-  sample.label = where.label;
-  sample.warnings = 0;
-  try {
-    if (where.label == ShardEntry::kNoLabel)
-      throw BadSample("it has no label (a number in .cls, .json or .txt)");
-    read_encoded_range(
-        index_.shards[where.shard], where.offset, where.bytes, sample.encoded);
-    decode_image(sample.encoded, {3}, sample.image, sample.warnings);
-  } catch (const BadSample& error) {
-    rethrow_named(error, describe(index));
-  }
-}
-
-std::optional<std::int64_t> TarSource::label(std::int64_t index) const {
-  const std::int32_t label = entry(index).label;
-  if (label == ShardEntry::kNoLabel) return std::nullopt;
-  return label;
-}
-
-std::string TarSource::describe(std::int64_t index) const {
-  return cat(
-      index_.names[static_cast<std::size_t>(index)],
-      " in ",
-      index_.shards[entry(index).shard]);
+const ShardFormat& tar_format() {
+  return kTar;
 }
 
 Splits open_tar(const std::string& pattern, const OpenOptions& options) {
-  const ShardParts parts = part_by_name(expand_pattern(pattern));
-  TarIndex train = index_tars(parts.train);
-  TarIndex val;
-  if (!parts.val.empty()) val = index_tars(parts.val);
-  const SourceInfo info =
-      describe_shards(cat("tar:", pattern), {&train, &val}, {});
-  auto source = std::make_shared<TarSource>(std::move(train), info);
-  if (parts.val.empty())
-    return split(std::move(source), options.val_fraction, options.seed);
-  return {std::move(source), std::make_shared<TarSource>(std::move(val), info)};
+  return open_shards(kTar, pattern, options);
 }
 
 } // namespace temper::data

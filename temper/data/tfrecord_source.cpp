@@ -3,14 +3,10 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <utility>
+#include <vector>
 
 #include "temper/base/file.h"
-#include "temper/base/mapped_file.h"
 #include "temper/base/text.h"
-#include "temper/data/encoded_file.h"
-#include "temper/data/pattern.h"
-#include "temper/data/split.h"
 #include "temper/data/tf_example.h"
 #include "temper/data/tfrecord.h"
 
@@ -64,29 +60,8 @@ void copy_raw(Bytes pixels, const Features& features, Image& image) {
       *to++ = grey;
 }
 
-void index_one(
-    const std::string& path,
-    std::uint32_t shard,
-    ShardIndex& index) {
-  const MappedFile file(path);
-  file.expect_random_access();
-  const Bytes bytes = file.bytes();
-  std::vector<TfRecord> records;
-  try {
-    records = read_tfrecord_index(bytes);
-  } catch (const Error& error) {
-    const bool gzip = bytes.size() > 2 && bytes[0] == 0x1F && bytes[1] == 0x8B;
-    if (gzip)
-      throw Error(
-          cat("[data] ",
-              path,
-              " is compressed: its records cannot be reached."),
-          "Unpack it with gunzip.");
-    throw Error(
-        cat("[data] cannot read ", path, ": ", error.what(), "."),
-        "Fetch or write the shard again.");
-  }
-  for (const TfRecord& record : records) {
+void index_records(Bytes bytes, std::uint32_t shard, ShardIndex& index) {
+  for (const TfRecord& record : read_tfrecord_index(bytes)) {
     ShardEntry entry;
     entry.offset = record.offset;
     entry.bytes = static_cast<std::uint32_t>(
@@ -116,6 +91,20 @@ std::vector<std::string> names_beside(const std::string& shard) {
   return names;
 }
 
+void decode_record(const ShardEntry&, Sample& sample) {
+  decode_tf_example(checked_tfrecord(sample.encoded), sample);
+}
+
+constexpr ShardFormat kTfRecord{
+    "tfrecord",
+    "record",
+    "A record is a tf.Example with image/encoded or image, and "
+    "image/class/label or label.",
+    kTfChecksumBytes,
+    index_records,
+    decode_record,
+    names_beside};
+
 } // namespace
 
 std::optional<std::int64_t> label_of_tf_example(Bytes message) {
@@ -138,82 +127,12 @@ void decode_tf_example(Bytes message, Sample& sample) {
     decode_image(*image, {3}, sample.image, sample.warnings);
 }
 
-ShardIndex index_tfrecords(const std::vector<std::string>& shards) {
-  ShardIndex index;
-  index.shards = shards;
-  for (std::size_t i = 0; i < shards.size(); ++i)
-    index_one(shards[i], static_cast<std::uint32_t>(i), index);
-  const bool labelled = std::any_of(
-      index.entries.begin(), index.entries.end(), [](const ShardEntry& entry) {
-        return entry.label != ShardEntry::kNoLabel;
-      });
-  if (!labelled)
-    throw Error(
-        cat("[data] ",
-            plural(static_cast<std::int64_t>(index.entries.size()), "record"),
-            " and no label in ",
-            shards.front(),
-            shards.size() > 1 ? " and the other shards." : "."),
-        "A record is a tf.Example with image/encoded or image, and "
-        "image/class/label or label.");
-  return index;
-}
-
-TfRecordSource::TfRecordSource(ShardIndex index, SourceInfo info)
-    : index_(std::move(index)),
-      info_(std::move(info)),
-      fingerprint_(index_.fingerprint()) {}
-
-const ShardEntry& TfRecordSource::entry(std::int64_t index) const {
-  check(index >= 0 && index < size(), "an index of the shards");
-  return index_.entries[static_cast<std::size_t>(index)];
-}
-
-void TfRecordSource::read(std::int64_t index, Sample& sample) const {
-  const ShardEntry& where = entry(index);
-  sample.warnings = 0;
-  try {
-    read_encoded_range(
-        index_.shards[where.shard],
-        where.offset,
-        std::uint64_t{where.bytes} + kTfChecksumBytes,
-        sample.encoded);
-    decode_tf_example(checked_tfrecord(sample.encoded), sample);
-  } catch (const BadSample& error) {
-    rethrow_named(error, describe(index));
-  }
-}
-
-std::optional<std::int64_t> TfRecordSource::label(std::int64_t index) const {
-  const std::int32_t label = entry(index).label;
-  if (label == ShardEntry::kNoLabel) return std::nullopt;
-  return label;
-}
-
-std::string TfRecordSource::describe(std::int64_t index) const {
-  const ShardEntry& where = entry(index);
-  return cat(
-      "the record at byte ",
-      count_text(static_cast<std::int64_t>(where.offset)),
-      " of ",
-      index_.shards[where.shard]);
+const ShardFormat& tfrecord_format() {
+  return kTfRecord;
 }
 
 Splits open_tfrecord(const std::string& pattern, const OpenOptions& options) {
-  const ShardParts parts = part_by_name(expand_pattern(pattern));
-  ShardIndex train = index_tfrecords(parts.train);
-  ShardIndex val;
-  if (!parts.val.empty()) val = index_tfrecords(parts.val);
-  const SourceInfo info = describe_shards(
-      cat("tfrecord:", pattern),
-      {&train, &val},
-      names_beside(parts.train.front()));
-  auto source = std::make_shared<TfRecordSource>(std::move(train), info);
-  if (parts.val.empty())
-    return split(std::move(source), options.val_fraction, options.seed);
-  return {
-      std::move(source),
-      std::make_shared<TfRecordSource>(std::move(val), info)};
+  return open_shards(kTfRecord, pattern, options);
 }
 
 } // namespace temper::data

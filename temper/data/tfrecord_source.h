@@ -6,10 +6,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "temper/data/open.h"
-#include "temper/data/shards.h"
+#include "temper/data/shard_source.h"
 #include "temper/data/source.h"
 
 namespace temper::data {
@@ -19,33 +20,7 @@ std::optional<std::int64_t> label_of_tf_example(Bytes message);
 // Fills the image. Throws BadSample with the bare reason.
 void decode_tf_example(Bytes message, Sample& sample);
 
-// Error, naming the shard, when one is damaged or none has a label.
-ShardIndex index_tfrecords(const std::vector<std::string>& shards);
-
-class TfRecordSource final : public IndexedSource {
- public:
-  TfRecordSource(ShardIndex index, SourceInfo info);
-
-  const SourceInfo& info() const override {
-    return info_;
-  }
-  std::int64_t size() const override {
-    return static_cast<std::int64_t>(index_.entries.size());
-  }
-  void read(std::int64_t index, Sample& sample) const override;
-  std::optional<std::int64_t> label(std::int64_t index) const override;
-  std::string describe(std::int64_t index) const override;
-  std::uint64_t fingerprint() const override {
-    return fingerprint_;
-  }
-
- private:
-  const ShardEntry& entry(std::int64_t index) const;
-
-  ShardIndex index_;
-  SourceInfo info_;
-  std::uint64_t fingerprint_;
-};
+const ShardFormat& tfrecord_format();
 
 Splits open_tfrecord(const std::string& pattern, const OpenOptions& options);
 

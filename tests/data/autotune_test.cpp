@@ -3,15 +3,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "temp_place.h"
 #include "temper/base/log.h"
+#include "temper/base/text.h"
 #include "temper/data/pace.h"
 #include "temper/data/tuning_memory.h"
+#include "tests/temp_folder.h"
 
 namespace temper::data {
 namespace {
 
 using testing::HasSubstr;
+using tests::TempFolder;
+using tests::write_bytes;
 
 TuneLimits roomy() {
   TuneLimits limits;
@@ -142,7 +145,7 @@ TEST(Autotune, SaysWhatItSettledOn) {
 }
 
 TEST(Pace, SaysOnceWhenItSettlesAndRemembers) {
-  const TempPlace place;
+  const TempFolder place;
   std::vector<std::string> lines;
   const auto before = log::set_sink(
       [&](log::Level, const std::string& line) { lines.push_back(line); });
@@ -160,7 +163,7 @@ TEST(Pace, SaysOnceWhenItSettlesAndRemembers) {
 }
 
 TEST(TuningMemory, KeepsEachPipelineApart) {
-  const TempPlace place;
+  const TempFolder place;
   const auto file = place / "tuning.json";
   const TuningKey one{"m", "cifar10", 64, 1};
   TuningKey other = one;
@@ -174,7 +177,7 @@ TEST(TuningMemory, KeepsEachPipelineApart) {
 }
 
 TEST(TuningMemory, IgnoresAFileThatIsDamaged) {
-  const TempPlace place;
+  const TempFolder place;
   const auto file = place / "tuning.json";
   const TuningKey key{"m", "cifar10", 64, 1};
   for (const auto& text :
@@ -191,7 +194,7 @@ TEST(TuningMemory, IgnoresAFileThatIsDamaged) {
 }
 
 TEST(TuningMemory, StaysSmall) {
-  const TempPlace place;
+  const TempFolder place;
   const auto file = place / "tuning.json";
   std::vector<std::string> entries;
   for (int i = 1; i < 130; ++i)

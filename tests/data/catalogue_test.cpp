@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include <cstdio>
@@ -15,6 +14,7 @@
 #include "temper/base/file.h"
 #include "temper/base/sha256.h"
 #include "temper/data/locate.h"
+#include "tests/temp_folder.h"
 
 namespace temper::data {
 namespace {
@@ -60,15 +60,8 @@ const std::string kEnd(1024, '\0');
 
 class Catalogue : public testing::Test {
  protected:
-  Catalogue()
-      : folder_(
-            fs::temp_directory_path() /
-            ("temper-catalogue-" + std::to_string(::getpid()))) {
+  Catalogue() {
     ::setenv("no_proxy", "*", 1);
-    fs::create_directory(folder_);
-  }
-  ~Catalogue() override {
-    fs::remove_all(folder_);
   }
   std::string refusal(
       const std::string& tar,
@@ -81,7 +74,8 @@ class Catalogue : public testing::Test {
     }
     return "no refusal";
   }
-  fs::path folder_;
+  tests::TempFolder temp_;
+  const fs::path& folder_ = temp_.path();
 };
 
 TEST_F(Catalogue, UnpacksWhatWasAskedForAndNothingElse) {

@@ -2,14 +2,20 @@
 
 #include <gmock/gmock.h>
 
-#include "arrays_files.h"
+#include "format_bytes.h"
 #include "temper/base/log.h"
 #include "temper/base/text.h"
+#include "tests/complaint.h"
+#include "tests/shared_data.h"
+#include "tests/temp_folder.h"
 
 namespace temper::data {
 namespace {
 
 using ::testing::HasSubstr;
+using tests::complaint;
+using tests::shared_data;
+using tests::TempFolder;
 
 // Pixel i of plane p is (i + 50 p + shift) mod 256.
 std::string planes(int shift) {
@@ -25,7 +31,7 @@ std::string record(int label, int shift) {
 }
 
 TEST(CifarSource, PlanesBecomeInterleavedPixels) {
-  const ArrayFolder folder;
+  const TempFolder folder;
   folder.write("data_batch_1.bin", record(3, 0) + record(9, 7));
   folder.write("data_batch_3.bin", record(1, 11));
   folder.write("test_batch.bin", record(2, 0));
@@ -49,7 +55,7 @@ TEST(CifarSource, PlanesBecomeInterleavedPixels) {
 }
 
 TEST(CifarSource, MissingBatchesAreNamedInANote) {
-  const ArrayFolder folder;
+  const TempFolder folder;
   folder.write("data_batch_2.bin", record(0, 0));
   folder.write("test_batch.bin", record(0, 0));
   std::string said;
@@ -61,7 +67,7 @@ TEST(CifarSource, MissingBatchesAreNamedInANote) {
 }
 
 TEST(CifarSource, WithoutATestBatchAPartOfTheTrainingImagesValidates) {
-  const ArrayFolder folder;
+  const TempFolder folder;
   std::string ten;
   for (int i = 0; i < 10; ++i)
     ten += record(i, i);
@@ -74,7 +80,7 @@ TEST(CifarSource, WithoutATestBatchAPartOfTheTrainingImagesValidates) {
 }
 
 TEST(CifarSource, OfAHundredClassesUsesTheFineLabel) {
-  const ArrayFolder folder;
+  const TempFolder folder;
   folder.write("train.bin", byte(19) + record(99, 5));
   folder.write("test.bin", byte(1) + record(0, 0));
   const Splits splits = open_cifar100(folder.path(), {});
@@ -88,16 +94,16 @@ TEST(CifarSource, OfAHundredClassesUsesTheFineLabel) {
 }
 
 TEST(CifarSource, ATruncatedFileIsRefusedWithItsSize) {
-  const ArrayFolder folder;
+  const TempFolder folder;
   folder.write("data_batch_1.bin", record(0, 0) + "cut");
-  const std::string error = error_of([&] { open_cifar10(folder.path(), {}); });
+  const std::string error = complaint([&] { open_cifar10(folder.path(), {}); });
   EXPECT_THAT(error, HasSubstr("data_batch_1.bin"));
   EXPECT_THAT(error, HasSubstr("3,076 bytes"));
   EXPECT_THAT(error, HasSubstr("3073"));
 }
 
 TEST(CifarSource, ALabelOutOfRangeIsABadSample) {
-  const ArrayFolder folder;
+  const TempFolder folder;
   folder.write("data_batch_1.bin", record(3, 0) + record(10, 0));
   folder.write("test_batch.bin", record(2, 0));
   const Splits splits = open_cifar10(folder.path(), {});
@@ -106,12 +112,12 @@ TEST(CifarSource, ALabelOutOfRangeIsABadSample) {
   EXPECT_THROW(splits.train->read(1, sample), BadSample);
   EXPECT_EQ(splits.train->label(1), std::nullopt);
   EXPECT_THAT(
-      error_of([&] { splits.train->read(1, sample); }),
+      complaint([&] { splits.train->read(1, sample); }),
       HasSubstr("data_batch_1.bin record 1"));
 }
 
 TEST(CifarSource, AnotherFileIsAnotherFingerprint) {
-  const ArrayFolder folder;
+  const TempFolder folder;
   const auto one = folder.write("a.bin", record(0, 0));
   const auto two = folder.write("b.bin", record(0, 0) + record(1, 0));
   const CifarSource first(cifar10_format(), {one});

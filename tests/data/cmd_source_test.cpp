@@ -8,15 +8,18 @@
 #include <thread>
 
 #include "loader_samples.h"
-#include "temp_place.h"
+#include "temper/base/text.h"
 #include "temper/data/stream_loader.h"
 #include "temper/data/tar_header.h"
+#include "tests/temp_folder.h"
 
 namespace temper::data {
 namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using tests::read_bytes;
+using tests::TempFolder;
 
 std::string header(
     const std::string& name,
@@ -128,8 +131,8 @@ TEST(TarHeader, ReadsPaxRecords) {
 }
 
 TEST(CmdSource, ReadsTheSamplesAProgramWrites) {
-  const TempPlace place;
-  write_bytes(place / "a.tar", archive(25));
+  const TempFolder place;
+  place.write("a.tar", archive(25));
   CmdSource source(options_for(cat("cat '", (place / "a.tar").string(), "'")));
   for (std::uint32_t epoch = 0; epoch < 2; ++epoch) {
     source.restart(1, epoch);
@@ -140,8 +143,8 @@ TEST(CmdSource, ReadsTheSamplesAProgramWrites) {
 }
 
 TEST(CmdSource, TellsTheProgramSeedEpochAndStart) {
-  const TempPlace place;
-  write_bytes(place / "a.tar", archive(3));
+  const TempFolder place;
+  place.write("a.tar", archive(3));
   const auto seen = place / "seen";
   CmdSource source(options_for(
       cat("echo $TEMPER_SEED $TEMPER_EPOCH $TEMPER_START >'",
@@ -162,26 +165,26 @@ TEST(CmdSource, TellsTheProgramSeedEpochAndStart) {
 }
 
 TEST(CmdSource, ReadsLongNamesOfBothKinds) {
-  const TempPlace place;
+  const TempFolder place;
   const std::string name = std::string(150, 'n') + "/x";
   std::string tar = member("././@LongLink", name + ".cls" + '\0', 'L');
   tar += member("cut", "3");
   const std::string path = cat(" path=", name, ".img\n");
   tar += member("pax", cat(path.size() + 3, path), 'x');
   tar += member("cut", "3333");
-  write_bytes(place / "a.tar", tar);
+  place.write("a.tar", tar);
   CmdSource source(options_for(cat("cat '", (place / "a.tar").string(), "'")));
   source.restart(0, 0);
   EXPECT_EQ(labels_of(source), (std::vector<std::int64_t>{3}));
 }
 
 TEST(CmdSource, BadSamplesAreNamedAndTheRestIsRead) {
-  const TempPlace place;
+  const TempFolder place;
   std::string tar = member("1.cls", "x") + member("1.img", "1111");
   tar += member("2.img", "2222");
   tar += member("3.cls", "3") + member("3.img", "333");
   tar += member("4.cls", "4") + member("4.img", "4444");
-  write_bytes(place / "a.tar", tar);
+  place.write("a.tar", tar);
   CmdSource source(options_for(cat("cat '", (place / "a.tar").string(), "'")));
   source.restart(0, 0);
   Sample sample;
@@ -195,8 +198,8 @@ TEST(CmdSource, BadSamplesAreNamedAndTheRestIsRead) {
 }
 
 TEST(CmdSource, AProgramThatFailsIsAnErrorWithWhatItSaid) {
-  const TempPlace place;
-  write_bytes(place / "a.tar", archive(25));
+  const TempFolder place;
+  place.write("a.tar", archive(25));
   const std::string tar = (place / "a.tar").string();
   EXPECT_THAT(
       trouble_of(options_for("echo no GPU >&2; exit 3")),
@@ -219,7 +222,7 @@ TEST(CmdSource, AProgramThatFailsIsAnErrorWithWhatItSaid) {
 }
 
 TEST(CmdSource, AProgramThatHangsIsAnErrorAndIsKilled) {
-  const TempPlace place;
+  const TempFolder place;
   CmdOptions options = options_for(
       cat("sleep 1000 & echo $! >'", (place / "pid").string(), "'; wait"));
   options.patience_s = 0.3;
@@ -232,18 +235,18 @@ TEST(CmdSource, AProgramThatHangsIsAnErrorAndIsKilled) {
 }
 
 TEST(CmdSource, AMemberOfAbsurdSizeIsRefused) {
-  const TempPlace place;
-  write_bytes(place / "a.tar", header("1.img", std::size_t{1} << 31));
+  const TempFolder place;
+  place.write("a.tar", header("1.img", std::size_t{1} << 31));
   EXPECT_THAT(
       trouble_of(options_for(cat("cat '", (place / "a.tar").string(), "'"))),
       HasSubstr("has 2.0 GiB"));
 }
 
 TEST(CmdSource, AnEndlessProgramOnlyRunsAsFarAsItIsRead) {
-  const TempPlace place;
+  const TempFolder place;
   std::string tar = archive(10);
   tar.resize(tar.size() - 1024);
-  write_bytes(place / "a.tar", tar);
+  place.write("a.tar", tar);
   LoaderOptions options;
   options.batch = 4;
   StreamLoader loader(

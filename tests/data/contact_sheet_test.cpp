@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <png.h>
-#include <unistd.h>
 
 #include <cstring>
 #include <filesystem>
@@ -12,6 +11,7 @@
 #include "temper/base/hash.h"
 #include "temper/data/bitmap_font.h"
 #include "temper/data/png_file.h"
+#include "tests/temp_folder.h"
 
 namespace temper::data {
 namespace {
@@ -105,8 +105,8 @@ TEST(BitmapFont, DrawsLettersAndStaysInside) {
 }
 
 TEST(PngFile, ReadsBackAsItWas) {
-  const fs::path path = fs::temp_directory_path() /
-      ("temper-sheet-" + std::to_string(::getpid()) + ".png");
+  const tests::TempFolder folder;
+  const fs::path path = folder / "sheet.png";
   for (const int channels : {1, 3}) {
     Image image(37, 5, channels);
     for (std::size_t i = 0; i < image.bytes(); ++i)
@@ -122,7 +122,6 @@ TEST(PngFile, ReadsBackAsItWas) {
         png_image_finish_read(&read, nullptr, pixels.data(), 0, nullptr), 0);
     EXPECT_EQ(std::memcmp(pixels.data(), image.pixels(), image.bytes()), 0);
   }
-  fs::remove(path);
   EXPECT_THROW(write_png("/no/such/folder/a.png", Image(1, 1, 3)), Error);
 }
 

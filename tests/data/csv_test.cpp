@@ -2,16 +2,19 @@
 
 #include <gmock/gmock.h>
 
-#include "arrays_files.h"
 #include "temper/base/log.h"
 #include "temper/base/text.h"
 #include "temper/data/csv_source.h"
+#include "tests/complaint.h"
+#include "tests/temp_folder.h"
 
 namespace temper::data {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using tests::complaint;
+using tests::TempFolder;
 
 using Rows = std::vector<std::vector<std::string>>;
 
@@ -30,11 +33,11 @@ class CsvFile : public testing::Test {
     return CsvSource(folder_.write("a.csv", text), target);
   }
   std::string refusal(const std::string& text, const std::string& target = "") {
-    return error_of([&] { open(text, target); });
+    return complaint([&] { open(text, target); });
   }
 
  private:
-  ArrayFolder folder_;
+  TempFolder folder_;
 };
 
 TEST(Csv, QuotesHoldDelimitersLineEndsAndQuotes) {
@@ -66,9 +69,9 @@ TEST(Csv, LinesAreCountedThroughQuotes) {
 
 TEST(Csv, ABadQuoteNamesItsLine) {
   EXPECT_THAT(
-      error_of([] { rows_of("a\nb,\"c\nd"); }), HasSubstr("a.csv line 2"));
+      complaint([] { rows_of("a\nb,\"c\nd"); }), HasSubstr("a.csv line 2"));
   EXPECT_THAT(
-      error_of([] { rows_of("\"a\"b\n"); }),
+      complaint([] { rows_of("\"a\"b\n"); }),
       HasSubstr("follows a closing quote"));
 }
 

@@ -12,15 +12,16 @@
 #include <string>
 #include <vector>
 
-#include "encoded_folder.h"
 #include "temper/base/text.h"
 #include "temper/data/source.h"
+#include "tests/shared_data.h"
 
 namespace temper::data {
 namespace {
 
 using testing::HasSubstr;
 using testing::StartsWith;
+using tests::photographs;
 
 std::filesystem::path fixtures() {
   return std::filesystem::path(TEMPER_TEST_DATA) / "decode";

@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -12,6 +11,7 @@
 #include "temper/base/error.h"
 #include "temper/base/file.h"
 #include "temper/base/sha256.h"
+#include "tests/temp_folder.h"
 
 namespace temper::data {
 namespace {
@@ -29,18 +29,11 @@ std::string some_bytes(std::size_t count) {
 
 class Downloads : public testing::Test {
  protected:
-  Downloads()
-      : folder_(
-            fs::temp_directory_path() /
-            ("temper-download-" + std::to_string(::getpid()))) {
+  Downloads() {
     ::setenv("no_proxy", "*", 1); // a proxy would not know our loopback
-    fs::create_directory(folder_);
     options_.sleep = [this](std::chrono::milliseconds delay) {
       delays_.push_back(static_cast<int>(delay.count()));
     };
-  }
-  ~Downloads() override {
-    fs::remove_all(folder_);
   }
 
   Download what(const HttpServer& server) const {
@@ -58,7 +51,8 @@ class Downloads : public testing::Test {
     return read_small_file(file_).value_or("nothing");
   }
 
-  fs::path folder_;
+  tests::TempFolder temp_;
+  const fs::path& folder_ = temp_.path();
   fs::path file_ = folder_ / "sub" / "data.gz";
   fs::path part_ = folder_ / "sub" / "data.gz.part";
   std::string content_ = some_bytes(200'000);

@@ -5,9 +5,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "encoded_folder.h"
+#include "small_image.h"
 #include "temper/base/log.h"
 #include "temper/base/text.h"
+#include "tests/complaint.h"
+#include "tests/shared_data.h"
+#include "tests/temp_folder.h"
 
 namespace temper::data {
 namespace {
@@ -16,6 +19,9 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
+using tests::complaint;
+using tests::photographs;
+using tests::TempFolder;
 
 std::vector<std::string> names(const IndexedSource& source, std::size_t skip) {
   std::vector<std::string> all;
@@ -25,7 +31,7 @@ std::vector<std::string> names(const IndexedSource& source, std::size_t skip) {
 }
 
 TEST(FolderSource, ClassesAndFilesComeInTheOrderOfTorchvision) {
-  const EncodedFolder folder;
+  const TempFolder folder;
   // '-' sorts before '/', so a-b/ comes before what is in a/.
   for (const char* name :
        {"dog/2.ppm",
@@ -40,10 +46,10 @@ TEST(FolderSource, ClassesAndFilesComeInTheOrderOfTorchvision) {
   folder.write("cat/.hidden.ppm", small_image(7));
   folder.write(".git/1.ppm", small_image(7));
 
-  const FolderSource source(folder.path());
+  const FolderSource source(folder.text());
   EXPECT_THAT(source.info().classes, ElementsAre("Cow", "cat", "dog"));
   EXPECT_THAT(
-      names(source, folder.path().size() + 1),
+      names(source, folder.text().size() + 1),
       ElementsAre(
           "Cow/1.ppm",
           "cat/z.PPM",
@@ -59,10 +65,10 @@ TEST(FolderSource, ClassesAndFilesComeInTheOrderOfTorchvision) {
 }
 
 TEST(FolderSource, ReadsPixelsAndLabels) {
-  const EncodedFolder folder;
+  const TempFolder folder;
   folder.write("a/1.png", small_image(40)); // known by its bytes
   folder.write("b/1.ppm", small_image(50, 3, 2));
-  const FolderSource source(folder.path());
+  const FolderSource source(folder.text());
   Sample sample;
   source.read(1, sample);
   EXPECT_EQ(sample.label, 1);
@@ -77,11 +83,11 @@ TEST(FolderSource, ReadsPixelsAndLabels) {
 
 TEST(FolderSource, TrainAndValidationFoldersAreTaken) {
   for (const char* name : {"val", "valid", "validation", "test"}) {
-    const EncodedFolder folder;
+    const TempFolder folder;
     folder.write("train/a/1.ppm", small_image(1));
     folder.write("train/b/1.ppm", small_image(2));
     folder.write(cat(name, "/b/9.ppm"), small_image(3));
-    const Splits parts = open_folder(folder.path() + "/", {});
+    const Splits parts = open_folder(folder.text() + "/", {});
     EXPECT_EQ(parts.train->size(), 2);
     ASSERT_EQ(parts.val->size(), 1);
     // Numbered as in training, although it is the only class here.
@@ -91,46 +97,46 @@ TEST(FolderSource, TrainAndValidationFoldersAreTaken) {
 }
 
 TEST(FolderSource, AValidationClassThatTrainingLacksIsRefused) {
-  const EncodedFolder folder;
+  const TempFolder folder;
   folder.write("train/horse/1.ppm", small_image(1));
   folder.write("val/hrose/9.ppm", small_image(3));
   EXPECT_THAT(
-      complaint([&] { open_folder(folder.path(), {}); }),
+      complaint([&] { open_folder(folder.text(), {}); }),
       AllOf(HasSubstr("hrose"), HasSubstr("Perhaps it should be horse")));
 }
 
 TEST(FolderSource, WithoutAValidationFolderTheSeedDivides) {
-  const EncodedFolder folder;
+  const TempFolder folder;
   for (int i = 0; i < 20; ++i)
     folder.write(cat("train/a/", i, ".ppm"), small_image(i));
   OpenOptions options;
   options.val_fraction = 0.25;
-  const Splits parts = open_folder(folder.path(), options);
+  const Splits parts = open_folder(folder.text(), options);
   EXPECT_EQ(parts.train->size(), 15);
   EXPECT_EQ(parts.val->size(), 5);
   EXPECT_THAT(parts.train->info().classes, ElementsAre("a"));
 }
 
 TEST(FolderSource, AClassMayBeCalledTrain) {
-  const EncodedFolder folder;
+  const TempFolder folder;
   for (const char* name : {"car", "plane", "train"})
     folder.write(cat(name, "/1.ppm"), small_image(1));
-  const Splits parts = open_folder(folder.path(), {});
+  const Splits parts = open_folder(folder.text(), {});
   EXPECT_THAT(
       parts.train->info().classes, ElementsAre("car", "plane", "train"));
 }
 
 TEST(FolderSource, ABadFileIsNamedWithItsReason) {
-  const EncodedFolder folder;
+  const TempFolder folder;
   folder.write("a/1.jpg", "P6 100 100 255\nfew");
   folder.write("a/2.jpg", small_image(1));
-  const FolderSource source(folder.path());
-  std::filesystem::remove(folder.path("a/2.jpg"));
+  const FolderSource source(folder.text());
+  std::filesystem::remove(folder.text("a/2.jpg"));
   Sample sample;
   EXPECT_EQ(
       complaint([&] { source.read(0, sample); }),
       cat("[data] cannot decode ",
-          folder.path("a/1.jpg"),
+          folder.text("a/1.jpg"),
           ": truncated after 18 bytes. Remove it, or run with data.bad = "
           "\"skip\"."));
   EXPECT_THROW(source.read(1, sample), BadSample);
@@ -140,90 +146,90 @@ TEST(FolderSource, ABadFileIsNamedWithItsReason) {
 }
 
 TEST(FolderSource, FoldersWithoutClassesOrImagesAreRefused) {
-  const EncodedFolder folder;
+  const TempFolder folder;
   EXPECT_THAT(
-      complaint([&] { open_folder(folder.path("none"), {}); }),
+      complaint([&] { open_folder(folder.text("none"), {}); }),
       AllOf(HasSubstr("cannot list"), HasSubstr("No such file")));
   EXPECT_THAT(
-      complaint([&] { open_folder(folder.path(), {}); }),
+      complaint([&] { open_folder(folder.text(), {}); }),
       HasSubstr("has no class folders"));
   folder.write("1.jpg", small_image(1));
   EXPECT_THAT(
-      complaint([&] { open_folder(folder.path(), {}); }),
+      complaint([&] { open_folder(folder.text(), {}); }),
       AllOf(HasSubstr("1 image and no class folders"), HasSubstr("cat/1.jpg")));
   folder.write("full/1.jpg", small_image(1));
   folder.write("empty/notes.txt", "");
   EXPECT_THAT(
-      complaint([&] { open_folder(folder.path(), {}); }),
+      complaint([&] { open_folder(folder.text(), {}); }),
       AllOf(HasSubstr("1 class folder "), HasSubstr("without images: empty.")));
 }
 
 TEST(FolderSource, ImagesBesideTheClassFoldersAreSaidToBeUnused) {
-  const EncodedFolder folder;
+  const TempFolder folder;
   folder.write("a/1.jpg", small_image(1));
   folder.write("stray.jpg", small_image(1));
   std::vector<std::string> lines;
   const auto before = log::set_sink(
       [&](log::Level, const std::string& line) { lines.push_back(line); });
-  const FolderSource source(folder.path());
+  const FolderSource source(folder.text());
   log::set_sink(before);
   EXPECT_EQ(source.size(), 1);
   EXPECT_THAT(lines, ElementsAre(HasSubstr("1 image outside")));
 }
 
 TEST(FolderSource, LinksAreFollowedAndALoopOfThemIsRefused) {
-  const EncodedFolder folder;
+  const TempFolder folder;
   folder.write("a/inner/1.ppm", small_image(1));
   std::filesystem::create_directory_symlink(
-      folder.path("a/inner"), folder.path("b"));
-  EXPECT_EQ(FolderSource(folder.path()).size(), 2);
+      folder.text("a/inner"), folder.text("b"));
+  EXPECT_EQ(FolderSource(folder.text()).size(), 2);
   std::filesystem::create_directory_symlink(
-      folder.path("a"), folder.path("a/inner/up"));
+      folder.text("a"), folder.text("a/inner/up"));
   EXPECT_THAT(
-      complaint([&] { FolderSource(folder.path()); }),
+      complaint([&] { FolderSource(folder.text()); }),
       HasSubstr("a/inner/up leads back to a folder above it"));
 }
 
 TEST(FolderSource, ALinkToNothingIsABadSampleAndAPipeIsNone) {
-  const EncodedFolder folder;
+  const TempFolder folder;
   folder.write("a/1.ppm", small_image(1));
-  std::filesystem::create_symlink("nowhere", folder.path("a/2.ppm"));
-  ASSERT_EQ(::mkfifo(folder.path("a/3.ppm").c_str(), 0600), 0);
-  const FolderSource source(folder.path());
+  std::filesystem::create_symlink("nowhere", folder.text("a/2.ppm"));
+  ASSERT_EQ(::mkfifo(folder.text("a/3.ppm").c_str(), 0600), 0);
+  const FolderSource source(folder.text());
   ASSERT_EQ(source.size(), 2);
   Sample sample;
   EXPECT_THROW(source.read(1, sample), BadSample);
   // A pipe that takes the place of a file later does not block the reader.
-  std::filesystem::remove(folder.path("a/1.ppm"));
-  ASSERT_EQ(::mkfifo(folder.path("a/1.ppm").c_str(), 0600), 0);
+  std::filesystem::remove(folder.text("a/1.ppm"));
+  ASSERT_EQ(::mkfifo(folder.text("a/1.ppm").c_str(), 0600), 0);
   EXPECT_THAT(
       complaint([&] { source.read(0, sample); }), HasSubstr("not a file"));
 }
 
 TEST(FolderSource, AFolderThatCannotBeReadIsNamed) {
   if (::geteuid() == 0) GTEST_SKIP() << "root may read everything";
-  const EncodedFolder folder;
+  const TempFolder folder;
   folder.write("a/1.ppm", small_image(1));
-  std::filesystem::permissions(folder.path("a"), std::filesystem::perms::none);
-  const std::string text = complaint([&] { FolderSource(folder.path()); });
+  std::filesystem::permissions(folder.text("a"), std::filesystem::perms::none);
+  const std::string text = complaint([&] { FolderSource(folder.text()); });
   std::filesystem::permissions(
-      folder.path("a"), std::filesystem::perms::owner_all);
+      folder.text("a"), std::filesystem::perms::owner_all);
   EXPECT_THAT(text, AllOf(HasSubstr("/a"), HasSubstr("Permission denied")));
 }
 
 TEST(FolderSource, TheFingerprintFollowsNamesAndSizes) {
-  const EncodedFolder folder;
+  const TempFolder folder;
   folder.write("a/1.ppm", small_image(1));
   folder.write("a/2.ppm", small_image(1));
   const auto fingerprint = [&] {
-    return FolderSource(folder.path()).fingerprint();
+    return FolderSource(folder.text()).fingerprint();
   };
   const std::uint64_t first = fingerprint();
   EXPECT_EQ(fingerprint(), first);
   folder.write("a/2.ppm", small_image(1, 3, 3));
   const std::uint64_t second = fingerprint();
   EXPECT_NE(second, first);
-  std::filesystem::rename(folder.path("a/2.ppm"), folder.path("a/3.ppm"));
+  std::filesystem::rename(folder.text("a/2.ppm"), folder.text("a/3.ppm"));
   EXPECT_NE(fingerprint(), second);
 }
 

@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "arrays_files.h"
+#include "format_bytes.h"
 #include "temper/base/log.h"
 #include "temper/base/philox.h"
 #include "temper/data/csv_scan.h"

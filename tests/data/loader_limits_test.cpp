@@ -6,22 +6,25 @@
 #include <unistd.h>
 
 #include "loader_samples.h"
-#include "temp_place.h"
 #include "temper/base/file.h"
+#include "temper/base/text.h"
+#include "tests/temp_folder.h"
 
 namespace temper::data {
 namespace {
 
+using tests::TempFolder;
+
 // One file a sample, open while it is read.
 class Files : public IndexedSource {
  public:
-  Files(const TempPlace& place, std::int64_t size)
+  Files(const TempFolder& place, std::int64_t size)
       : place_(place), size_(size) {
     info_.name = "files";
     info_.channels = 1;
     info_.height = info_.width = 2;
     for (std::int64_t i = 0; i < size; ++i)
-      write_bytes(place / cat(i), std::string(4, static_cast<char>(i % 100)));
+      place.write(cat(i), std::string(4, static_cast<char>(i % 100)));
   }
   const SourceInfo& info() const override {
     return info_;
@@ -41,13 +44,13 @@ class Files : public IndexedSource {
   }
 
  private:
-  const TempPlace& place_;
+  const TempFolder& place_;
   std::int64_t size_;
   SourceInfo info_;
 };
 
 // 0 when a whole epoch came.
-int epoch_with_few_descriptors(const TempPlace& place) {
+int epoch_with_few_descriptors(const TempFolder& place) {
   const auto source = std::make_shared<Files>(place, 5000);
   rlimit limit{64, 64};
   if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) return 2;
@@ -66,7 +69,7 @@ int epoch_with_few_descriptors(const TempPlace& place) {
 }
 
 TEST(LoaderLimits, FiveThousandFilesNeedFewDescriptors) {
-  const TempPlace place;
+  const TempFolder place;
   const pid_t child = ::fork();
   if (child == 0) ::_exit(epoch_with_few_descriptors(place));
   int status = -1;
@@ -81,8 +84,10 @@ std::int64_t resident_pages() {
   return parse_int(split(*text, ' ').at(1)).value_or(-1);
 }
 
-// What stays resident after an epoch over so many samples.
-std::int64_t pages_after(std::int64_t samples) {
+// What an epoch over so many samples adds to what is resident. A sanitizer
+// keeps what earlier loaders gave back.
+std::int64_t pages_of(std::int64_t samples) {
+  const std::int64_t before = resident_pages();
   LoaderOptions options;
   options.batch = 256;
   options.workers = 2;
@@ -91,14 +96,14 @@ std::int64_t pages_after(std::int64_t samples) {
   loader.start(0);
   while (loader.next() != nullptr) {
   }
-  return resident_pages();
+  return resident_pages() - before;
 }
 
 TEST(LoaderLimits, MemoryDoesNotGrowWithTheNumberOfSamples) {
   if (resident_pages() < 0) GTEST_SKIP() << "this system has no /proc";
-  pages_after(10'000); // what is allocated once
-  const auto few = pages_after(10'000);
-  const auto many = pages_after(1'000'000);
+  pages_of(10'000); // what is allocated once
+  const auto few = pages_of(10'000);
+  const auto many = pages_of(1'000'000);
   // 8 bytes a sample would be 2,000 pages.
   EXPECT_LT(many - few, 200);
 }

@@ -2,8 +2,9 @@
 
 #include <gmock/gmock.h>
 
-#include "arrays_files.h"
 #include "temper/base/log.h"
+#include "tests/complaint.h"
+#include "tests/temp_folder.h"
 
 namespace temper::data {
 namespace {
@@ -11,6 +12,8 @@ namespace {
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
+using tests::complaint;
+using tests::TempFolder;
 
 TEST(Locate, TheCacheDirectoryFollowsTheEnvironment) {
   EXPECT_EQ(
@@ -25,7 +28,7 @@ TEST(Locate, TheCacheDirectoryFollowsTheEnvironment) {
 }
 
 TEST(Locate, PlacesAreTriedInTheirOrder) {
-  const ArrayFolder folder;
+  const TempFolder folder;
   const auto& root = folder.path();
   const Environment environment{
       {"TEMPER_DATA", (root / "data").string()},
@@ -46,7 +49,7 @@ TEST(Locate, PlacesAreTriedInTheirOrder) {
 }
 
 TEST(Locate, AnotherPlaceThanTheGivenOneIsSaid) {
-  const ArrayFolder folder;
+  const TempFolder folder;
   folder.write("data/mnist/train-images-idx3-ubyte.gz", "");
   std::string said;
   auto before =
@@ -60,7 +63,7 @@ TEST(Locate, AnotherPlaceThanTheGivenOneIsSaid) {
 }
 
 TEST(Locate, DatasetsWithTheSameFileNamesAreNotConfused) {
-  const ArrayFolder folder;
+  const TempFolder folder;
   folder.write("train-images-idx3-ubyte", ""); // whose is it?
   folder.write("mnist/train-images-idx3-ubyte", "");
   const Environment environment{{"TEMPER_CACHE_DIR", folder.path().string()}};
@@ -80,7 +83,7 @@ TEST(Locate, TheSystemPackageIsTheLastPlace) {
 
 TEST(Locate, WhatIsNowhereSaysWhereItWasLookedFor) {
   EXPECT_THAT(
-      error_of([] {
+      complaint([] {
         locate("cifar10", "/nowhere/given", {{"HOME", "/nowhere/home"}});
       }),
       AllOf(
@@ -90,12 +93,12 @@ TEST(Locate, WhatIsNowhereSaysWhereItWasLookedFor) {
 }
 
 TEST(Locate, ThePickledVersionIsRefusedWithTheReason) {
-  const ArrayFolder folder;
+  const TempFolder folder;
   folder.write("cifar-10-batches-py/data_batch_1", "");
   folder.write("cifar-100-python/train", "");
   for (const char* name : {"cifar10", "cifar100"})
     EXPECT_THAT(
-        error_of([&] { locate(name, folder.path(), {}); }),
+        complaint([&] { locate(name, folder.path(), {}); }),
         AllOf(HasSubstr("pickle"), HasSubstr("binary version")));
 }
 

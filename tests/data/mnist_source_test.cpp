@@ -3,12 +3,16 @@
 #include <gmock/gmock.h>
 #include <zlib.h>
 
-#include "arrays_files.h"
+#include "format_bytes.h"
+#include "tests/complaint.h"
+#include "tests/temp_folder.h"
 
 namespace temper::data {
 namespace {
 
 using ::testing::HasSubstr;
+using tests::complaint;
+using tests::TempFolder;
 
 std::string idx(
     int type,
@@ -71,30 +75,30 @@ TEST(Idx, HostileHeadersAreErrors) {
 }
 
 TEST(Idx, AFileMustHoldExactlyWhatItsHeaderSays) {
-  const ArrayFolder folder;
+  const TempFolder folder;
   const auto path = folder.write("a", idx(8, {5}, "abcde"));
   EXPECT_EQ(read_idx(path).data.size(), 5U);
   folder.write("a", idx(8, {5}, "abcd"));
   EXPECT_THAT(
-      error_of([&] { read_idx(path); }),
+      complaint([&] { read_idx(path); }),
       HasSubstr("announces 5 bytes of numbers, and there are 4"));
   folder.write("a", idx(8, {5}, "abcdef"));
   EXPECT_THROW(read_idx(path), Error);
 }
 
 TEST(Idx, GzipIsUnpackedAsFarAsTheHeaderSays) {
-  const ArrayFolder folder;
+  const TempFolder folder;
   const auto path = folder.write("a.gz", gzip(idx(8, {5}, "abcde")));
   const IdxArray array = read_idx(path);
   EXPECT_EQ(std::string(array.data.begin(), array.data.end()), "abcde");
   folder.write("a.gz", gzip(idx(8, {5}, "abcdef")));
-  EXPECT_THAT(error_of([&] { read_idx(path); }), HasSubstr("goes on after"));
+  EXPECT_THAT(complaint([&] { read_idx(path); }), HasSubstr("goes on after"));
   folder.write("a.gz", gzip(idx(8, {50}, "abcde")));
-  EXPECT_THAT(error_of([&] { read_idx(path); }), HasSubstr("ends after"));
+  EXPECT_THAT(complaint([&] { read_idx(path); }), HasSubstr("ends after"));
 }
 
 TEST(Idx, GzipMayBeSeveralMembers) {
-  const ArrayFolder folder;
+  const TempFolder folder;
   const std::string file = idx(8, {5}, "abcde");
   const auto path =
       folder.write("a.gz", gzip(file.substr(0, 9)) + gzip(file.substr(9)));
@@ -103,17 +107,17 @@ TEST(Idx, GzipMayBeSeveralMembers) {
 }
 
 TEST(Idx, ABombIsRefusedBeforeMemoryIsTaken) {
-  const ArrayFolder folder;
+  const TempFolder folder;
   const auto path =
       folder.write("a.gz", gzip(idx(8, {4000000000U, 200000000U}, "abcde")));
-  EXPECT_THAT(error_of([&] { read_idx(path); }), HasSubstr("can unpack to"));
+  EXPECT_THAT(complaint([&] { read_idx(path); }), HasSubstr("can unpack to"));
 }
 
 TEST(Idx, DamagedGzipIsAnError) {
-  const ArrayFolder folder;
+  const TempFolder folder;
   const std::string whole = gzip(idx(8, {2000}, std::string(2000, 'x')));
   const auto path = folder.write("a.gz", whole.substr(0, whole.size() - 8));
-  EXPECT_THAT(error_of([&] { read_idx(path); }), HasSubstr("cut short"));
+  EXPECT_THAT(complaint([&] { read_idx(path); }), HasSubstr("cut short"));
   std::string flipped = whole;
   flipped[whole.size() - 6] ^= 1; // in the checksum
   folder.write("a.gz", flipped);
@@ -121,7 +125,7 @@ TEST(Idx, DamagedGzipIsAnError) {
 }
 
 TEST(MnistSource, BothUsualNamesArePlainOrPacked) {
-  const ArrayFolder folder;
+  const TempFolder folder;
   folder.write("train-images.idx3-ubyte", kTwoImages);
   folder.write("train-labels-idx1-ubyte.gz", gzip(kTwoLabels));
   folder.write("t10k-images-idx3-ubyte", idx(8, {1, 2, 3}, "uvwxyz"));
@@ -141,16 +145,16 @@ TEST(MnistSource, BothUsualNamesArePlainOrPacked) {
 }
 
 TEST(MnistSource, CountsMustAgree) {
-  const ArrayFolder folder;
+  const TempFolder folder;
   folder.write("train-images-idx3-ubyte", kTwoImages);
   folder.write("train-labels-idx1-ubyte", idx(8, {3}, "abc"));
   EXPECT_THAT(
-      error_of([&] { open_mnist(mnist_format(), folder.path(), {}); }),
+      complaint([&] { open_mnist(mnist_format(), folder.path(), {}); }),
       HasSubstr("2 images, and train-labels-idx1-ubyte has 3 labels"));
 }
 
 TEST(MnistSource, ImagesMustBeBytesInThreeDimensions) {
-  const ArrayFolder folder;
+  const TempFolder folder;
   folder.write("train-labels-idx1-ubyte", kTwoLabels);
   folder.write("train-images-idx3-ubyte", idx(8, {2, 3}, "abcdef"));
   EXPECT_THROW(open_mnist(mnist_format(), folder.path(), {}), Error);
@@ -159,7 +163,7 @@ TEST(MnistSource, ImagesMustBeBytesInThreeDimensions) {
 }
 
 TEST(MnistSource, ALabelOutOfRangeIsABadSample) {
-  const ArrayFolder folder;
+  const TempFolder folder;
   const auto images = folder.write("i", kTwoImages);
   const auto labels = folder.write("l", idx(8, {2}, byte(3) + byte(200)));
   const MnistSource source(mnist_format(), images, labels);

@@ -2,14 +2,18 @@
 
 #include <gmock/gmock.h>
 
-#include "arrays_files.h"
+#include "format_bytes.h"
 #include "temper/base/text.h"
+#include "tests/complaint.h"
+#include "tests/temp_folder.h"
 
 namespace temper::data {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using tests::complaint;
+using tests::TempFolder;
 
 std::filesystem::path fixture(const std::string& name) {
   return std::filesystem::path(TEMPER_TEST_DATA) / "arrays" / name;
@@ -52,7 +56,7 @@ TEST(NpySource, BytesInFourDimensionsAreImages) {
 }
 
 TEST(NpySource, PlanesRowsAndFortranOrderGiveTheSamePixels) {
-  const ArrayFolder folder;
+  const TempFolder folder;
   const std::string labels = npy("|u1", "(2,)", counting(2));
   // Two images of 2 x 2: value = 12 n + 6 y + 3 x + c.
   std::string planes;
@@ -98,7 +102,7 @@ TEST(NpySource, FloatsAreNumbersAndFloatTargetsARegression) {
 }
 
 TEST(NpySource, AFolderOfArraysMayBringItsValidation) {
-  const ArrayFolder folder;
+  const TempFolder folder;
   folder.write("X_train.npy", npy("|u1", "(2, 3)", counting(6)));
   folder.write("y_train.npy", npy("|u1", "(2, 1)", counting(2)));
   folder.write("x_val.npy", npy("|u1", "(1, 3)", counting(3)));
@@ -115,11 +119,11 @@ TEST(NpySource, AFolderOfArraysMayBringItsValidation) {
 }
 
 TEST(NpySource, OneFileFindsItsLabelsBesideIt) {
-  const ArrayFolder folder;
+  const TempFolder folder;
   const auto path =
       folder.write("digits.npy", npy("|u1", "(10, 2, 2)", counting(40)));
   EXPECT_THAT(
-      error_of([&] { open_npy(path, {}); }), HasSubstr("digits_labels.npy"));
+      complaint([&] { open_npy(path, {}); }), HasSubstr("digits_labels.npy"));
   folder.write("digits_labels.npy", npy("|i1", "(10,)", counting(10)));
   const Splits splits = open_npy(path, {});
   EXPECT_EQ(splits.train->size(), 9);
@@ -128,20 +132,20 @@ TEST(NpySource, OneFileFindsItsLabelsBesideIt) {
 }
 
 TEST(NpySource, WhatDoesNotGoTogetherIsRefused) {
-  const ArrayFolder folder;
+  const TempFolder folder;
   const auto x = folder.write("x.npy", npy("|u1", "(2, 3)", counting(6)));
   const auto y = folder.write("y.npy", npy("|u1", "(3,)", counting(3)));
   EXPECT_THAT(
-      error_of([&] { open_npy(folder.path(), {}); }),
+      complaint([&] { open_npy(folder.path(), {}); }),
       HasSubstr("are 3 and not 2"));
   folder.write("y.npy", npy("|i1", "(2,)", byte(0) + byte(-1)));
   EXPECT_THAT(
-      error_of([&] { open_npy(folder.path(), {}); }),
+      complaint([&] { open_npy(folder.path(), {}); }),
       HasSubstr("number 1 is -1"));
   folder.write("y.npy", npy("|u1", "(2,)", counting(2)));
   folder.write("x.npy", npy("|u1", "(2, 5, 2, 4)", counting(80)));
   EXPECT_THAT(
-      error_of([&] { open_npy(folder.path(), {}); }),
+      complaint([&] { open_npy(folder.path(), {}); }),
       HasSubstr("one or three channels"));
   folder.write("x.npy", npy("|u1", "()", counting(1)));
   EXPECT_THROW(open_npy(folder.path(), {}), Error);
@@ -150,9 +154,9 @@ TEST(NpySource, WhatDoesNotGoTogetherIsRefused) {
 }
 
 TEST(NpySource, AFolderWithoutAKnownPairListsWhatIsThere) {
-  const ArrayFolder folder;
+  const TempFolder folder;
   folder.write("weights.npy", npy("|u1", "(2, 3)", counting(6)));
-  const std::string error = error_of([&] { open_npy(folder.path(), {}); });
+  const std::string error = complaint([&] { open_npy(folder.path(), {}); });
   EXPECT_THAT(error, HasSubstr("weights"));
   EXPECT_THAT(error, HasSubstr("x/y"));
 }

@@ -2,16 +2,19 @@
 
 #include <gmock/gmock.h>
 
-#include "arrays_files.h"
 #include "temper/base/text.h"
+#include "tests/complaint.h"
+#include "tests/temp_folder.h"
 
 namespace temper::data {
 namespace {
 
 using ::testing::HasSubstr;
+using tests::complaint;
+using tests::TempFolder;
 
 std::string refusal(const std::string& name) {
-  return error_of([&] { open_source(name, {}); });
+  return complaint([&] { open_source(name, {}); });
 }
 
 TEST(OpenSource, AnUnknownNameGetsTheNearestOne) {
@@ -25,7 +28,7 @@ TEST(OpenSource, AnUnknownNameGetsTheNearestOne) {
 }
 
 TEST(OpenSource, APathWithoutItsKindIsRecognised) {
-  const ArrayFolder folder;
+  const TempFolder folder;
   const auto table = folder.write("house.csv", "");
   EXPECT_THAT(
       refusal(table.string()),
@@ -34,7 +37,7 @@ TEST(OpenSource, APathWithoutItsKindIsRecognised) {
 }
 
 TEST(OpenSource, TheDefaultNeedsNothingThatIsNotHere) {
-  const ArrayFolder folder;
+  const TempFolder folder;
   folder.write("fashion-mnist/train-images-idx3-ubyte.gz", "");
   EXPECT_EQ(
       default_source({{"TEMPER_DATA", folder.path().string()}}),
@@ -53,7 +56,7 @@ TEST(OpenSource, AProgramIsAStreamAndNothingElseIs) {
 }
 
 TEST(OpenSource, EachKindOpens) {
-  const ArrayFolder folder;
+  const TempFolder folder;
   const auto table = folder.write("a.csv", "x,y\n1,a\n2,b\n3,a\n4,b\n");
   const auto text = folder.write("a.txt", std::string(1000, 'a'));
   const auto arrays =

@@ -4,12 +4,16 @@
 #include <gtest/gtest.h>
 
 #include "loader_samples.h"
-#include "temp_place.h"
+#include "temper/base/text.h"
+#include "tests/temp_folder.h"
 
 namespace temper::data {
 namespace {
 
 using testing::HasSubstr;
+using tests::read_bytes;
+using tests::TempFolder;
+using tests::write_bytes;
 
 Splits made(std::int64_t train, std::int64_t val, int side) {
   Splits splits;
@@ -22,7 +26,7 @@ Splits made(std::int64_t train, std::int64_t val, int side) {
 }
 
 TEST(Pack, GivesBackWhatWasPacked) {
-  const TempPlace place;
+  const TempFolder place;
   const auto path = place / "made.tpk";
   const Splits before = made(5000, 30, 5);
   std::vector<std::int64_t> told;
@@ -69,7 +73,7 @@ TEST(Pack, KeepsImagesOfDifferentSizes) {
       sample.label = -n;
     }
   };
-  const TempPlace place;
+  const TempFolder place;
   const auto path = place / "growing.tpk";
   Splits splits;
   splits.train = std::make_shared<Growing>();
@@ -106,7 +110,7 @@ std::string contents(const std::filesystem::path& path) {
 }
 
 TEST(Pack, AFlippedBitAnywhereIsFoundOrHarmless) {
-  const TempPlace place;
+  const TempFolder place;
   const auto path = place / "small.tpk";
   write_pack(made(3, 0, 3), path);
   const std::string good = read_bytes(path);
@@ -125,7 +129,7 @@ TEST(Pack, AFlippedBitAnywhereIsFoundOrHarmless) {
 }
 
 TEST(Pack, EveryTruncationIsFound) {
-  const TempPlace place;
+  const TempFolder place;
   const auto path = place / "small.tpk";
   write_pack(made(3, 0, 3), path);
   const std::string good = read_bytes(path);
@@ -138,7 +142,7 @@ TEST(Pack, EveryTruncationIsFound) {
 }
 
 TEST(Pack, ADamagedRecordIsABadSampleAndTheOthersAreNot) {
-  const TempPlace place;
+  const TempFolder place;
   const auto path = place / "small.tpk";
   write_pack(made(4, 0, 8), path);
   std::string bytes = read_bytes(path);
@@ -153,7 +157,7 @@ TEST(Pack, ADamagedRecordIsABadSampleAndTheOthersAreNot) {
 }
 
 TEST(Pack, IsNotWrittenWhenASampleIsBad) {
-  const TempPlace place;
+  const TempFolder place;
   const auto path = place / "bad.tpk";
   Splits splits;
   auto source = std::make_shared<MadeSource>(10, 4);

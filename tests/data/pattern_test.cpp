@@ -3,7 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "encoded_folder.h"
+#include "tests/complaint.h"
+#include "tests/temp_folder.h"
 
 namespace temper::data {
 namespace {
@@ -11,6 +12,8 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using tests::complaint;
+using tests::TempFolder;
 
 TEST(Pattern, BracesHoldRangesAndLists) {
   EXPECT_THAT(expand_braces("plain.tar"), ElementsAre("plain.tar"));
@@ -39,23 +42,23 @@ TEST(Pattern, BracesThatMakeNoSenseAreRefused) {
 }
 
 TEST(Pattern, FilesMustExist) {
-  const EncodedFolder folder;
+  const TempFolder folder;
   for (const char* name : {"b-1.tar", "b-0.tar", "a-0.tar", "odd[1].tar"})
     folder.write(name, "");
   EXPECT_THAT(
-      expand_pattern(folder.path("{b,a}-*.tar")),
+      expand_pattern(folder.text("{b,a}-*.tar")),
       ElementsAre(
-          folder.path("b-0.tar"),
-          folder.path("b-1.tar"),
-          folder.path("a-0.tar")));
+          folder.text("b-0.tar"),
+          folder.text("b-1.tar"),
+          folder.text("a-0.tar")));
   EXPECT_THAT(
-      expand_pattern(folder.path("odd[1].tar")),
-      ElementsAre(folder.path("odd[1].tar")));
+      expand_pattern(folder.text("odd[1].tar")),
+      ElementsAre(folder.text("odd[1].tar")));
   EXPECT_THAT(
-      complaint([&] { expand_pattern(folder.path("b-{0..2}.tar")); }),
-      HasSubstr("there is no file " + folder.path("b-2.tar")));
+      complaint([&] { expand_pattern(folder.text("b-{0..2}.tar")); }),
+      HasSubstr("there is no file " + folder.text("b-2.tar")));
   EXPECT_THAT(
-      complaint([&] { expand_pattern(folder.path("c*")); }),
+      complaint([&] { expand_pattern(folder.text("c*")); }),
       HasSubstr("no file matches"));
 }
 

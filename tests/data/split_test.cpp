@@ -6,12 +6,13 @@
 #include <cmath>
 #include <set>
 
-#include "encoded_folder.h"
+#include "tests/complaint.h"
 
 namespace temper::data {
 namespace {
 
 using testing::HasSubstr;
+using tests::complaint;
 
 class CountingSource final : public IndexedSource {
  public:

@@ -4,13 +4,14 @@
 
 #include <cmath>
 
-#include "arrays_files.h"
 #include "temper/base/hash.h"
+#include "tests/complaint.h"
 
 namespace temper::data {
 namespace {
 
 using ::testing::HasSubstr;
+using tests::complaint;
 
 TEST(SyntheticSource, AnImageDependsOnItsIndexAlone) {
   const Splits splits =
@@ -142,7 +143,7 @@ TEST(SyntheticSource, AThousandBillionSamplesTakeNoMemory) {
 
 TEST(SyntheticSource, AWrongSpecSaysWhatIsWrong) {
   const auto refusal = [](const char* spec) {
-    return error_of([&] { parse_synthetic(spec, 128); });
+    return complaint([&] { parse_synthetic(spec, 128); });
   };
   EXPECT_THAT(refusal("imags=10"), HasSubstr("Did you mean images?"));
   EXPECT_THAT(refusal("images=0"), HasSubstr("from 1 to"));

@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "encoded_folder.h"
+#include "small_image.h"
 #include "tar_writer.h"
 #include "temper/base/text.h"
 #include "temper/data/tar_index.h"
+#include "tests/complaint.h"
+#include "tests/temp_folder.h"
 
 namespace temper::data {
 namespace {
@@ -15,6 +17,8 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using tests::complaint;
+using tests::TempFolder;
 
 Bytes bytes_in(const std::string& text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
@@ -102,14 +106,18 @@ std::string sample_of(int number, const std::string& label) {
       tar_member(cat("d/", number, ".cls"), label);
 }
 
+ShardSource source_of(const std::string& shard) {
+  return {tar_format(), index_shards(tar_format(), {shard}), {}};
+}
+
 TEST(TarSource, ReadsSamplesOfSeveralShards) {
-  const EncodedFolder folder;
+  const TempFolder folder;
   folder.write(
       "s-00.tar", sample_of(10, "1\n") + sample_of(11, "0") + tar_end());
   folder.write("s-01.tar", sample_of(12, " 3 ") + tar_end());
   OpenOptions options;
   options.val_fraction = 0;
-  const Splits parts = open_tar(folder.path("s-{00..01}.tar"), options);
+  const Splits parts = open_tar(folder.text("s-{00..01}.tar"), options);
   ASSERT_EQ(parts.train->size(), 3);
   EXPECT_THAT(parts.train->info().classes, ElementsAre("0", "1", "2", "3"));
   Sample sample;
@@ -120,11 +128,11 @@ TEST(TarSource, ReadsSamplesOfSeveralShards) {
   }
   EXPECT_EQ(sample.label, 3);
   EXPECT_EQ(
-      parts.train->describe(2), cat("d/12.ppm in ", folder.path("s-01.tar")));
+      parts.train->describe(2), cat("d/12.ppm in ", folder.text("s-01.tar")));
 }
 
 TEST(TarSource, TheKeyEndsAtTheFirstDotOfTheName) {
-  const EncodedFolder folder;
+  const TempFolder folder;
   folder.write(
       "a.tar",
       tar_member("v1.0/x.seg.png", "not the image") +
@@ -132,14 +140,14 @@ TEST(TarSource, TheKeyEndsAtTheFirstDotOfTheName) {
           tar_member("v1.0/x.PPM", small_image(9)) +
           tar_member("v1.0/y.ppm", small_image(8)) +
           tar_member("v1.0/y.cls", "5"));
-  const TarIndex index = index_tars({folder.path("a.tar")});
+  const ShardIndex index = index_shards(tar_format(), {folder.text("a.tar")});
   ASSERT_EQ(index.entries.size(), 2U);
   EXPECT_EQ(index.entries[0].label, 4);
   EXPECT_EQ(index.entries[1].label, 5);
 }
 
 TEST(TarSource, LabelsComeFromClsJsonOrText) {
-  const EncodedFolder folder;
+  const TempFolder folder;
   const std::string image = small_image(9);
   folder.write(
       "a.tar",
@@ -150,7 +158,7 @@ TEST(TarSource, LabelsComeFromClsJsonOrText) {
           tar_member("d.txt", "a caption") + tar_member("d.ppm", image) +
           tar_member("e.ppm", image) + tar_member("e.cls", "-1") +
           tar_member("f.ppm", image) + tar_member("f.json", "{broken"));
-  const TarSource source(index_tars({folder.path("a.tar")}), {});
+  const ShardSource source = source_of(folder.text("a.tar"));
   EXPECT_EQ(source.label(0), 3);
   EXPECT_EQ(source.label(1), 2);
   EXPECT_EQ(source.label(2), 1);
@@ -165,27 +173,27 @@ TEST(TarSource, LabelsComeFromClsJsonOrText) {
 }
 
 TEST(TarSource, MarkedShardsAreThePartsAndOthersAreDivided) {
-  const EncodedFolder folder;
+  const TempFolder folder;
   folder.write("x-train-0.tar", sample_of(1, "0") + sample_of(2, "1"));
   folder.write("x-val-0.tar", sample_of(3, "5"));
-  const Splits marked = open_tar(folder.path("x-*.tar"), {});
+  const Splits marked = open_tar(folder.text("x-*.tar"), {});
   EXPECT_EQ(marked.train->size(), 2);
   EXPECT_EQ(marked.val->size(), 1);
   EXPECT_EQ(marked.train->info().classes.size(), 6U);
-  const Splits divided = open_tar(folder.path("x-train-0.tar"), {});
+  const Splits divided = open_tar(folder.text("x-train-0.tar"), {});
   EXPECT_EQ(divided.train->size(), 1);
   EXPECT_EQ(divided.val->size(), 1);
 }
 
 TEST(TarSource, DamagedShardsAreNamed) {
-  const EncodedFolder folder;
+  const TempFolder folder;
   const std::string tar = sample_of(1, "0");
   folder.write("cut.tar", tar.substr(0, tar.size() - 512));
   folder.write("gzip.tar", "\x1F\x8B\x08 and so on");
   folder.write("none.tar", tar_member("readme", "hello"));
   folder.write("labels.tar", tar_member("1.cls", "1"));
   const auto why = [&](const char* name) {
-    return complaint([&] { open_tar(folder.path(name), {}); });
+    return complaint([&] { open_tar(folder.text(name), {}); });
   };
   EXPECT_THAT(
       why("cut.tar"), AllOf(HasSubstr("cut.tar"), HasSubstr("is cut off")));
@@ -196,9 +204,9 @@ TEST(TarSource, DamagedShardsAreNamed) {
 }
 
 TEST(TarSource, AShardThatShrinksLaterGivesABadSample) {
-  const EncodedFolder folder;
+  const TempFolder folder;
   folder.write("a.tar", sample_of(1, "0"));
-  const TarSource source(index_tars({folder.path("a.tar")}), {});
+  const ShardSource source = source_of(folder.text("a.tar"));
   folder.write("a.tar", "short");
   Sample sample;
   EXPECT_THROW(source.read(0, sample), BadSample);

@@ -2,17 +2,21 @@
 
 #include <gmock/gmock.h>
 
-#include "arrays_files.h"
+#include "format_bytes.h"
 #include "temper/data/utf8.h"
+#include "tests/complaint.h"
+#include "tests/temp_folder.h"
 
 namespace temper::data {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using tests::complaint;
+using tests::TempFolder;
 
 TEST(TextSource, TheTargetIsTheWindowOneTokenFurther) {
-  const ArrayFolder folder;
+  const TempFolder folder;
   const auto path = folder.write("a.txt", "abcdefghij");
   OpenOptions options;
   options.sequence = 3;
@@ -30,7 +34,7 @@ TEST(TextSource, TheTargetIsTheWindowOneTokenFurther) {
 }
 
 TEST(TextSource, TheEndOfTheTextValidates) {
-  const ArrayFolder folder;
+  const TempFolder folder;
   std::string text;
   for (int i = 0; i < 200; ++i)
     text += byte(i);
@@ -48,7 +52,7 @@ TEST(TextSource, TheEndOfTheTextValidates) {
 }
 
 TEST(TextSource, BytesAboveAsciiArePositive) {
-  const ArrayFolder folder;
+  const TempFolder folder;
   const auto path = folder.write("a.txt", "\xff\x80\x01");
   OpenOptions options;
   options.sequence = 2;
@@ -59,7 +63,7 @@ TEST(TextSource, BytesAboveAsciiArePositive) {
 }
 
 TEST(TextSource, CharactersAreNumberedInOrder) {
-  const ArrayFolder folder;
+  const TempFolder folder;
   const auto path = folder.write(
       "a.txt",
       "b\xc3\xa9"
@@ -80,18 +84,18 @@ TEST(TextSource, CharactersAreNumberedInOrder) {
 }
 
 TEST(TextSource, WhatIsNotUtf8IsNamedByItsByte) {
-  const ArrayFolder folder;
+  const TempFolder folder;
   const auto path = folder.write("a.txt", "abc\xff");
   EXPECT_THAT(
-      error_of([&] { open_text("chars:" + path.string(), {}); }),
+      complaint([&] { open_text("chars:" + path.string(), {}); }),
       HasSubstr("byte 3 is not UTF-8"));
 }
 
 TEST(TextSource, TooLittleTextIsAnError) {
-  const ArrayFolder folder;
+  const TempFolder folder;
   const auto path = folder.write("a.txt", "abc");
   EXPECT_THAT(
-      error_of([&] { open_text(path.string(), {}); }),
+      complaint([&] { open_text(path.string(), {}); }),
       HasSubstr("shorter than a window of 128"));
   EXPECT_THROW(open_text(folder.write("b.txt", "").string(), {}), Error);
   EXPECT_THROW(open_text((folder.path() / "none").string(), {}), Error);

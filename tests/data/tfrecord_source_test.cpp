@@ -3,11 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "encoded_folder.h"
+#include "small_image.h"
 #include "temper/base/text.h"
 #include "temper/data/crc32c.h"
 #include "temper/data/tf_example.h"
 #include "temper/data/tfrecord.h"
+#include "tests/complaint.h"
+#include "tests/temp_folder.h"
 
 namespace temper::data {
 namespace {
@@ -15,6 +17,8 @@ namespace {
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using tests::complaint;
+using tests::TempFolder;
 
 Bytes bytes_in(const std::string& text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
@@ -158,14 +162,18 @@ TEST(TfRecord, DamageIsRefusedWithItsPlace) {
       why(huge + sum_of(huge) + "data"), HasSubstr("cut off at byte 0"));
 }
 
+ShardSource source_of(const std::string& shard) {
+  return {tfrecord_format(), index_shards(tfrecord_format(), {shard}), {}};
+}
+
 TEST(TfRecordSource, ReadsWhatTensorFlowDatasetsWrites) {
-  const EncodedFolder folder;
+  const TempFolder folder;
   folder.write(
       "cifar10-train.tfrecord-00000-of-00001",
       sample_of(10, 1) + sample_of(11, 0));
   folder.write("cifar10-test.tfrecord-00000-of-00001", sample_of(12, 1));
   folder.write("label.labels.txt", "airplane\nautomobile\nbird\n");
-  const Splits parts = open_tfrecord(folder.path("cifar10-*"), {});
+  const Splits parts = open_tfrecord(folder.text("cifar10-*"), {});
   ASSERT_EQ(parts.train->size(), 2);
   ASSERT_EQ(parts.val->size(), 1);
   EXPECT_THAT(
@@ -181,7 +189,7 @@ TEST(TfRecordSource, ReadsWhatTensorFlowDatasetsWrites) {
 }
 
 TEST(TfRecordSource, ReadsTheKeysOfTheImageNetScriptsAndRawPixels) {
-  const EncodedFolder folder;
+  const TempFolder folder;
   folder.write(
       "a",
       record(example(
@@ -195,7 +203,7 @@ TEST(TfRecordSource, ReadsTheKeysOfTheImageNetScriptsAndRawPixels) {
               bytes_feature("image_raw", "abcdef") + int_feature("height", 3) +
               int_feature("width", 2) + int_feature("depth", 1) +
               int_feature("label", 2))));
-  const TfRecordSource source(index_tfrecords({folder.path("a")}), {});
+  const ShardSource source = source_of(folder.text("a"));
   Sample sample;
   source.read(0, sample);
   EXPECT_EQ(sample.label, 7);
@@ -210,7 +218,7 @@ TEST(TfRecordSource, ReadsTheKeysOfTheImageNetScriptsAndRawPixels) {
 }
 
 TEST(TfRecordSource, BadRecordsAreSamplesAndNotTheEnd) {
-  const EncodedFolder folder;
+  const TempFolder folder;
   const std::string image = bytes_feature("image", small_image(9));
   const std::string label = int_feature("label", 1);
   std::string flipped = sample_of(1, 1);
@@ -227,7 +235,7 @@ TEST(TfRecordSource, BadRecordsAreSamplesAndNotTheEnd) {
           record("nonsense") + record(example(raw + label)) + sized(5, 5) +
           sized(-1, -2) + sized(INT64_MAX, 3) +
           record(example(image + int_feature("label", -3))));
-  const TfRecordSource source(index_tfrecords({folder.path("a")}), {});
+  const ShardSource source = source_of(folder.text("a"));
   ASSERT_EQ(source.size(), 9);
   Sample sample;
   const auto why = [&](std::int64_t index) {
@@ -247,13 +255,31 @@ TEST(TfRecordSource, BadRecordsAreSamplesAndNotTheEnd) {
   EXPECT_THAT(why(8), HasSubstr("its label is -3"));
 }
 
+// 0x1F 0x8B, the mark of gzip, is also the length of a record.
+TEST(TfRecordSource, AShardMayBeginAsGzipDoes) {
+  const TempFolder folder;
+  const auto padded = [](std::size_t filler) {
+    return example(
+        bytes_feature("image", small_image(9)) + int_feature("label", 1) +
+        bytes_feature("filler", std::string(filler, 'x')));
+  };
+  constexpr std::size_t kSome = 35'000;
+  const std::string shard =
+      record(padded(kSome + 0x8B1F - padded(kSome).size()));
+  ASSERT_EQ(shard.substr(0, 2), "\x1F\x8B");
+  folder.write("a", shard);
+  Sample sample;
+  source_of(folder.text("a")).read(0, sample);
+  EXPECT_EQ(sample.label, 1);
+}
+
 TEST(TfRecordSource, DamagedOrUnlabelledShardsAreNamed) {
-  const EncodedFolder folder;
+  const TempFolder folder;
   folder.write("cut", sample_of(1, 1).substr(0, 40));
   folder.write("gzip", "\x1F\x8B\x08 and so on and so on");
   folder.write("bare", record(example(bytes_feature("image", "x"))));
   const auto why = [&](const char* name) {
-    return complaint([&] { open_tfrecord(folder.path(name), {}); });
+    return complaint([&] { open_tfrecord(folder.text(name), {}); });
   };
   EXPECT_THAT(why("cut"), AllOf(HasSubstr("/cut"), HasSubstr("cut off")));
   EXPECT_THAT(why("gzip"), HasSubstr("gunzip"));
