@@ -36,7 +36,8 @@ struct TensorMeta {
   friend bool operator==(const TensorMeta&, const TensorMeta&) = default;
 };
 
-// Arguments. A number that the graph computes (sym_size) is known by name.
+// Arguments. A number that the graph computes (sym_size) is known by name; it
+// is an integer nearly always.
 struct None {
   friend bool operator==(const None&, const None&) = default;
 };
@@ -44,8 +45,10 @@ struct TensorName {
   std::string name;
   friend bool operator==(const TensorName&, const TensorName&) = default;
 };
+enum class NumberKind { kInt, kFloat, kBool };
 struct NumberName {
   std::string name;
+  NumberKind kind = NumberKind::kInt;
   friend bool operator==(const NumberName&, const NumberName&) = default;
 };
 struct MemoryFormat {

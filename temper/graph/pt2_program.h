@@ -1,0 +1,14 @@
+// The graph between torch.export's JSON and ours: nodes, values, signature.
+// Private to the .pt2 reader and writer.
+#pragma once
+
+#include "temper/graph/graph.h"
+#include "temper/graph/pt2_json.h"
+
+namespace temper::graph::pt2 {
+
+// Unreadable, with the node, when there is something temper does not know.
+Graph read_graph(const Json& program);
+Json write_graph(const Graph& graph);
+
+} // namespace temper::graph::pt2

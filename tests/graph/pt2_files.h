@@ -1,0 +1,95 @@
+// Where the .pt2 files of the tests are, and a folder for those they write.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "temper/base/error.h"
+
+namespace temper::graph {
+
+inline std::filesystem::path pt2_fixture(const std::string& name) {
+  return std::filesystem::path(TEMPER_TEST_DATA) / "pt2" / (name + ".pt2");
+}
+
+// Those that temper reads; branch.pt2 it refuses.
+inline const std::vector<std::string>& pt2_fixtures() {
+  static const std::vector<std::string> names{
+      "arguments",
+      "attention",
+      "buffers",
+      "cnn",
+      "cnn_eval",
+      "cnn_fixed_batch",
+      "counting",
+      "dropout",
+      "functional",
+      "lists",
+      "recurrent",
+      "sizes",
+      "tied",
+      "two_inputs"};
+  return names;
+}
+
+// The five larger ones, for tests that skip without them.
+inline std::filesystem::path shared_pt2() {
+  const char* set = std::getenv("TEMPER_SHARED_DATA");
+  const std::filesystem::path data = set != nullptr
+      ? std::filesystem::path(set)
+      : std::filesystem::path(TEMPER_SOURCE_DIR) / ".." / "shared" / "data";
+  return data / "pt2";
+}
+
+inline std::string bytes_of_file(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+class Pt2Folder {
+ public:
+  Pt2Folder() {
+    // In memory where there is such a place: writing waits for the disk.
+    const std::filesystem::path memory = "/dev/shm";
+    std::string pattern = ((std::filesystem::is_directory(memory)
+                                ? memory
+                                : std::filesystem::temp_directory_path()) /
+                           "temper-XXXXXX")
+                              .string();
+    if (::mkdtemp(pattern.data()) == nullptr) std::abort();
+    path_ = pattern;
+  }
+  ~Pt2Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  Pt2Folder(const Pt2Folder&) = delete;
+  Pt2Folder& operator=(const Pt2Folder&) = delete;
+
+  std::filesystem::path operator/(const std::string& name) const {
+    return path_ / name;
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// Message and hint of the Error that `work` ends with; "" when it does not.
+template <class Work>
+std::string refusal(const Work& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    return std::string(error.what()) + " " + error.hint();
+  }
+  return "";
+}
+
+} // namespace temper::graph
