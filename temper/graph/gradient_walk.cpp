@@ -1,0 +1,103 @@
+#include "temper/graph/gradient_walk.h"
+
+#include <algorithm>
+
+#include "temper/base/text.h"
+#include "temper/graph/op_name.h"
+
+namespace temper::graph {
+namespace {
+
+// The gradient goes on as it is, or as a view of itself.
+bool hands_on(std::string_view name) {
+  for (const char* each :
+       {"add",     "sub",       "view",      "reshape",   "_unsafe_view",
+        "view_as", "flatten",   "unflatten", "transpose", "swapaxes",
+        "t",       "permute",   "unsqueeze", "squeeze",   "contiguous",
+        "clone",   "cat",       "stack",     "to",        "alias",
+        "type_as", "reshape_as"})
+    if (name == each) return true;
+  return false;
+}
+
+} // namespace
+
+std::size_t GradientWalk::make(const std::string& value, MemoryWalk& memory) {
+  gradients_.push_back({bytes_of(known_.tensors.at(value)), 1});
+  memory.take(gradients_.back().bytes);
+  return gradients_.size() - 1;
+}
+
+void GradientWalk::release(std::size_t gradient, MemoryWalk& memory) {
+  if (--gradients_[gradient].owners == 0)
+    memory.give_back(gradients_[gradient].bytes);
+}
+
+void GradientWalk::begin(const std::string& value, MemoryWalk& memory) {
+  if (with_gradient_.count(value) > 0 && of_value_.count(value) == 0)
+    of_value_[value] = make(value, memory);
+}
+
+// A parameter's new gradient, before it is added to the one that is kept. A
+// convolution's is held twice, in oneDNN's order and in ours; oneDNN skips that
+// for some, and which is not known beforehand.
+std::int64_t GradientWalk::parameter_gradients(const Node& node) const {
+  std::int64_t bytes = 0;
+  for (const auto& read : values_read(node))
+    if (with_gradient_.count(read) > 0 && parameters_.count(read) > 0)
+      bytes += bytes_of(known_.tensors.at(read));
+  return starts_with(op_name(node.op).name, "conv") ? 2 * bytes : bytes;
+}
+
+void GradientWalk::through(
+    const Node& node,
+    std::size_t index,
+    MemoryWalk& memory) {
+  std::vector<std::size_t> arriving;
+  for (const auto& made : values_made(node))
+    if (const auto found = of_value_.find(made); found != of_value_.end())
+      arriving.push_back(found->second);
+  if (arriving.empty()) return;
+
+  const bool passes = hands_on(op_name(node.op).name);
+  std::vector<std::size_t> added;
+  for (const auto& read : values_read(node)) {
+    if (with_gradient_.count(read) == 0 || parameters_.count(read) > 0)
+      continue;
+    std::size_t own = 0;
+    if (passes && arriving.size() == 1 &&
+        gradients_[arriving.front()].bytes >=
+            bytes_of(known_.tensors.at(read))) {
+      own = arriving.front();
+      ++gradients_[own].owners;
+    } else {
+      own = make(read, memory);
+    }
+    const auto before = of_value_.find(read);
+    if (before == of_value_.end()) {
+      of_value_[read] = own;
+      continue;
+    }
+    // Two gradients of one value are added: into the first if nobody else
+    // looks at it, else into a third.
+    if (gradients_[before->second].owners > 1) {
+      const auto sum = make(read, memory);
+      added.push_back(before->second);
+      before->second = sum;
+    }
+    added.push_back(own);
+  }
+  const std::int64_t passing = parameter_gradients(node);
+  memory.take(passing);
+  memory.note(index, true);
+  memory.give_back(passing);
+  for (const auto gradient : added)
+    release(gradient, memory);
+  for (const auto& made : values_made(node))
+    if (const auto found = of_value_.find(made); found != of_value_.end()) {
+      release(found->second, memory);
+      of_value_.erase(found);
+    }
+}
+
+} // namespace temper::graph

@@ -1,0 +1,52 @@
+// How long each value lives, and what that adds up to: the most memory that
+// activations take at once, in a forward pass alone and with the backward pass
+// behind it. Nothing is run. Used by `temper model show` and the memory
+// forecast; the executor frees what dies.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "temper/graph/placement.h"
+
+namespace temper::graph {
+
+struct LivenessOptions {
+  // Attention in one kernel keeps no weights; LibTorch 1.13 has none.
+  bool fused_attention = false;
+};
+
+struct Peak {
+  std::int64_t bytes = 0;
+  std::size_t node = 0; // where in the graph's list
+  bool backward = false;
+};
+
+struct Liveness {
+  // For each node, the values nobody reads after it. Parameters, buffers and
+  // the graph's results are not among them.
+  std::vector<std::vector<std::string>> dies_after;
+  // The bytes that each node makes; views make none.
+  std::vector<std::int64_t> made_bytes;
+  // The bytes that each node is the first to keep for the backward pass.
+  std::vector<std::int64_t> saved_bytes;
+
+  std::int64_t input_bytes = 0; // the batch itself, part of both peaks
+  std::int64_t activation_bytes = 0; // all that is made, were none freed
+  std::int64_t total_saved_bytes = 0; // at the end of the forward pass
+  Peak eval;
+  // Without the parameters and their gradients, but for those that are being
+  // computed.
+  Peak train;
+};
+
+// Segments marked to be computed again keep what they read and nothing else,
+// until the backward pass reaches them.
+Liveness liveness(
+    const Graph& graph,
+    const Inferred& known,
+    const Symbols& symbols,
+    const LivenessOptions& options = {});
+
+} // namespace temper::graph
