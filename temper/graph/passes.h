@@ -24,6 +24,14 @@ Passed switch_mode(const Program& program, bool training);
 // keep their value. Error, with the nearest names, when a pattern hits none.
 Passed freeze(const Program& program, const std::vector<std::string>& patterns);
 
+// BatchNorms that have a name matching one of the patterns use their running
+// statistics and leave them alone, even in training: freeze() by itself does as
+// PyTorch does, where they still move. Comes after switch_mode, which would
+// wake them.
+Passed freeze_statistics(
+    const Program& program,
+    const std::vector<std::string>& patterns);
+
 // The graph cut at a value: `prefix` computes it from the inputs, `rest` takes
 // it as its input. Each has the parameters it uses.
 struct Split {
