@@ -41,7 +41,7 @@ const std::map<std::string, Rooms>& arrows() {
       {"kernels", {"base"}},
       {"model", {"base", "libtorch", "config", "graph", "kernels"}},
       {"memory", {"base", "libtorch", "machine"}},
-      {"checkpoint", {"base", "journal", "graph"}},
+      {"checkpoint", {"base", "journal", "graph", "model"}},
       {"train",
        {"base",
         "libtorch",

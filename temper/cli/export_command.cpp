@@ -1,0 +1,157 @@
+#include <CLI/CLI.hpp>
+#include <filesystem>
+
+#include "temper/base/nearest.h"
+#include "temper/base/text.h"
+#include "temper/cli/command.h"
+#include "temper/cli/progress_line.h"
+#include "temper/graph/pt2.h"
+#include "temper/model/export.h"
+#include "temper/model/load_weights.h"
+#include "temper/model/weights_file.h"
+#include "temper/model/zoo.h"
+
+namespace temper::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+class ExportCommand : public Command {
+ public:
+  Manual manual() const override {
+    return {
+        "Writes a model to a file that other programs load. MODEL is a .pt2 "
+        "export or a model of the zoo; --weights puts trained weights into it: "
+        "a .safetensors, .pth or .pt2 file, or a run's folder. Reading weights "
+        "never runs code.\n\n"
+        "What is written follows from the file's extension. .pt2 is loaded by "
+        "torch.export.load(FILE).module(), .pt (TorchScript) by "
+        "torch.jit.load(FILE), and .safetensors is a state dict under the "
+        "names that torchvision and timm use. The file is there when it is "
+        "whole.\n\n"
+        "Models are written for use (dropout off, BatchNorm over its running "
+        "statistics); with --train, for more training.",
+        {{"temper export net.pt2 --weights trained.safetensors --to net.pt",
+          "TorchScript for C++ and Core ML"},
+         {"temper export resnet18 --weights resnet18.pth --to resnet18.pt2",
+          "torchvision's weights as an exported program"},
+         {"temper export net.pt2 --to net.safetensors", "the weights alone"}},
+        {{0, "written"},
+         {1, "failed; nothing was written"},
+         {2, "wrong flags"}}};
+  }
+
+  void declare(CLI::App& app) override {
+    app.add_option("MODEL", model_, "a .pt2 file or a model of the zoo");
+    app.add_option("--weights", weights_, "trained weights for it")
+        ->type_name("FILE");
+    app.add_option("--to", to_, "the file to write")->type_name("FILE");
+    app.add_option(
+           "--format",
+           format_,
+           "pt2, safetensors or torchscript, whatever the extension")
+        ->type_name("F");
+    app.add_flag("--eval", eval_, "for use: the default");
+    app.add_flag("--train", train_, "for more training");
+    app.add_flag("--force", force_, "replace the file if it exists");
+    app.add_option("--classes", zoo_.classes, "zoo: how many it tells apart")
+        ->type_name("N");
+    app.add_option("--width", zoo_.width, "zoo: a factor for its channels")
+        ->type_name("X");
+    app.add_option("--image-size", zoo_.image_size, "zoo: pixels a side")
+        ->type_name("N");
+    app.add_option("--channels", zoo_.channels, "zoo: of an image")
+        ->type_name("N");
+    app.add_option("--stem", zoo_.stem, "zoo: cifar, for small images")
+        ->type_name("S");
+  }
+
+  int run(const Invocation&, Console& console) override {
+    if (model_.empty())
+      throw UsageError(
+          "which model to export is missing.", "See temper help export.");
+    if (to_.empty())
+      throw UsageError(
+          "where to write is missing.",
+          "Say --to net.pt2, net.pt or "
+          "net.safetensors.");
+    if (eval_ && train_)
+      throw UsageError("--eval and --train exclude each other.");
+    const fs::path to = to_;
+    const auto format = model::format_for(to, format_);
+    model::check_target(to, force_);
+
+    console.progress(cat("opening ", model_));
+    graph::Program program = open();
+    std::string origin = model_;
+    if (!weights_.empty()) {
+      console.progress(cat("reading ", weights_));
+      const auto file = model::read_weights(weights_);
+      auto loaded = model::load_weights(program, file.weights, file.name);
+      program = std::move(loaded.program);
+      origin += cat(" with ", loaded.report);
+    } else if (model::in_zoo(model_)) {
+      origin += " with fresh weights";
+    }
+    console.progress(cat("writing ", to_));
+    ProgressLine line(console);
+    const std::string written = model::export_program(
+        program,
+        to,
+        {format, train_, [&](std::uint64_t done, std::uint64_t total) {
+           line.show(cat("writing ", to_), done, total, true);
+         }});
+    std::string python = model::export_format(format).python;
+    python.replace(python.find("FILE"), 4, cat("\"", to_, "\""));
+    console.print(
+        cat(to_, ": ", origin, "\n", written, "\nin Python: ", python, "\n"));
+    return kDone;
+  }
+
+ private:
+  graph::Program open() {
+    if (model::in_zoo(model_)) {
+      zoo_.name = model_;
+      return model::build(zoo_);
+    }
+    const fs::path path = model_;
+    if (lower(path.extension().string()) == ".pt2" || fs::exists(path)) {
+      if (lower(path.extension().string()) != ".pt2")
+        throw Error(
+            cat("[model] ",
+                model_,
+                " is not a .pt2 file: it has weights or "
+                "code, but no graph."),
+            "Export the model in Python with torch.export.save, or name a "
+            "model of the zoo and give this as --weights.");
+      return graph::read_pt2(path);
+    }
+    std::vector<std::string> names;
+    for (const auto& each : model::zoo_lines())
+      names.push_back(each.name);
+    const auto meant = nearest(model_, names);
+    throw Error(
+        cat("[model] there is no model \"", model_, "\"."),
+        meant ? cat("Did you mean ", *meant, "?")
+              : cat("Name a .pt2 file, or one of the zoo: ",
+                    join(names, ", "),
+                    "."));
+  }
+
+  std::string model_;
+  std::string weights_;
+  std::string to_;
+  std::string format_;
+  bool eval_ = false;
+  bool train_ = false;
+  bool force_ = false;
+  model::ZooOptions zoo_;
+};
+
+} // namespace
+
+std::unique_ptr<Command> make_export() {
+  return std::make_unique<ExportCommand>();
+}
+
+} // namespace temper::cli

@@ -1,0 +1,165 @@
+#include "temper/model/opaque.h"
+
+#include <torch/script.h>
+
+#include "temper/base/error.h"
+#include "temper/base/text.h"
+
+namespace temper::model {
+namespace {
+
+// LibTorch's own to(type) would turn integer buffers, such as BatchNorm's
+// counters, into floats.
+void convert(at::Tensor tensor, at::ScalarType type) {
+  if (at::isFloatingType(tensor.scalar_type()))
+    tensor.set_data(tensor.detach().to(type));
+}
+
+void check_floating(at::ScalarType type) {
+  if (!at::isFloatingType(type))
+    throw Error(
+        cat("[model] a model cannot compute in ",
+            c10::toString(type),
+            ": only floating types have gradients."));
+}
+
+class NnModule final : public Module {
+ public:
+  NnModule(std::shared_ptr<torch::nn::Module> net, Forward forward)
+      : net_(std::move(net)), forward_(std::move(forward)) {}
+
+  at::Tensor forward(const std::vector<at::Tensor>& inputs) override {
+    return forward_(inputs);
+  }
+  std::vector<NamedTensor> parameters() const override {
+    std::vector<NamedTensor> all;
+    for (const auto& item : net_->named_parameters())
+      all.push_back({item.key(), item.value(), item.value().requires_grad()});
+    return all;
+  }
+  std::vector<NamedTensor> buffers() const override {
+    std::vector<NamedTensor> all;
+    for (const auto& item : net_->named_buffers())
+      all.push_back({item.key(), item.value(), false});
+    return all;
+  }
+  void set_training(bool training) override {
+    net_->train(training);
+  }
+  bool training() const override {
+    return net_->is_training();
+  }
+  void to(const at::Device& device) override {
+    net_->to(device);
+  }
+  void to(at::ScalarType type) override {
+    check_floating(type);
+    for (const auto& tensor : net_->parameters())
+      convert(tensor, type);
+    for (const auto& tensor : net_->buffers())
+      convert(tensor, type);
+  }
+
+ private:
+  std::shared_ptr<torch::nn::Module> net_;
+  Forward forward_;
+};
+
+// Networks return a tensor, or several in a tuple, list or dict; the first.
+at::Tensor first_tensor(const c10::IValue& value) {
+  if (value.isTensor()) return value.toTensor();
+  if (value.isTuple())
+    for (const auto& element : value.toTupleRef().elements())
+      return first_tensor(element);
+  if (value.isTensorList() && !value.toTensorList().empty())
+    return value.toTensorList().get(0);
+  if (value.isList() && !value.toListRef().empty())
+    return first_tensor(value.toListRef()[0]);
+  if (value.isGenericDict())
+    for (const auto& entry : value.toGenericDict())
+      return first_tensor(entry.value());
+  throw Error(
+      cat("[model] the model returned ",
+          value.tagKind(),
+          " where a tensor was expected."),
+      "Return the network's output from forward().");
+}
+
+class ScriptModule final : public Module {
+ public:
+  explicit ScriptModule(torch::jit::Module net) : net_(std::move(net)) {}
+
+  at::Tensor forward(const std::vector<at::Tensor>& inputs) override {
+    return first_tensor(net_.forward({inputs.begin(), inputs.end()}));
+  }
+  std::vector<NamedTensor> parameters() const override {
+    std::vector<NamedTensor> all;
+    for (const auto& item : net_.named_parameters())
+      all.push_back({item.name, item.value, item.value.requires_grad()});
+    return all;
+  }
+  std::vector<NamedTensor> buffers() const override {
+    std::vector<NamedTensor> all;
+    for (const auto& item : net_.named_buffers())
+      all.push_back({item.name, item.value, false});
+    return all;
+  }
+  void set_training(bool training) override {
+    net_.train(training);
+  }
+  bool training() const override {
+    return net_.is_training();
+  }
+  void to(const at::Device& device) override {
+    net_.to(device);
+  }
+  void to(at::ScalarType type) override {
+    check_floating(type);
+    for (const auto& tensor : net_.parameters())
+      convert(tensor, type);
+    for (const auto& tensor : net_.buffers())
+      convert(tensor, type);
+  }
+
+ private:
+  torch::jit::Module net_;
+};
+
+std::string first_line(const std::string& text) {
+  std::string line = text.substr(0, text.find('\n'));
+  while (!line.empty() && line.back() == '.')
+    line.pop_back();
+  return line;
+}
+
+} // namespace
+
+std::unique_ptr<Module> make_opaque(
+    std::shared_ptr<torch::nn::Module> net,
+    Forward forward) {
+  return std::make_unique<NnModule>(std::move(net), std::move(forward));
+}
+
+std::unique_ptr<Module> open_torchscript(const std::filesystem::path& path) {
+  std::error_code problem;
+  if (!std::filesystem::is_regular_file(path, problem))
+    throw Error(
+        cat("[model] cannot open ", path.string(), ": there is no such file."));
+  try {
+    // A file saved on another device comes to the CPU first: that device may
+    // not be here.
+    return std::make_unique<ScriptModule>(
+        torch::jit::load(path.string(), at::kCPU));
+  } catch (const c10::Error& error) {
+    throw Error(
+        cat("[model] ",
+            path.string(),
+            " is not a TorchScript file: ",
+            first_line(error.what_without_backtrace()),
+            "."),
+        "Weights alone are no network; export the model with torch.export, or "
+        "save it with torch.jit.save(torch.jit.script(model), \"net.pt\").");
+  }
+}
+
+} // namespace temper::model

@@ -1,0 +1,20 @@
+// A graph as a TorchScript file, which torch.jit.load runs in Python, LibTorch
+// runs in C++ and Core ML's converter reads. The seam for `temper export`: no
+// torch here, an honest refusal in a build without LibTorch.
+#pragma once
+
+#include <filesystem>
+
+#include "temper/graph/program.h"
+
+namespace temper::model {
+
+// Parameters and buffers keep their real names, in modules as nested as these
+// are; the batch stays free where it is free in the graph. What this LibTorch
+// lacks is written as what it has. Durable or absent. Error, naming the node,
+// for what TorchScript cannot say.
+void write_torchscript(
+    const graph::Program& program,
+    const std::filesystem::path& path);
+
+} // namespace temper::model
