@@ -45,6 +45,8 @@ class Store {
   std::vector<std::int64_t> list() const;
 
  private:
+  void remove_old() const;
+
   std::filesystem::path folder_;
   int keep_last_;
 };
