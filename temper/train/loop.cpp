@@ -59,7 +59,7 @@ class Loop {
       parts_.train.resume(std::exchange(resume_loader_, ""));
     while (const data::Batch* batch = next_batch()) {
       step(*batch);
-      if (parts_.stop != nullptr && parts_.stop->load()) {
+      if (parts_.stop && parts_.stop()) {
         stopped_ = true;
         break;
       }
@@ -310,6 +310,7 @@ class Loop {
     made.loader = loader;
     made.journal_offset = parts_.journal.offset();
     made.loop = progress_.to_json();
+    made.writer = parts_.writer;
     made.tensors = parts_.engine.capture().tensors;
     return made;
   }

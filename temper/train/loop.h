@@ -3,7 +3,6 @@
 // to watch (the console) gets the same events and a glimpse of every step.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -43,9 +42,10 @@ struct LoopParts {
   Batches* val = nullptr; // null: no validation
   journal::Journal& journal;
   checkpoint::Store& checkpoints;
+  std::string writer = {}; // for the snapshots: what makes them
   Watcher watcher = {};
-  // Set by a signal: the run ends after the step under way, with a checkpoint.
-  const std::atomic<bool>* stop = nullptr;
+  // Asked after every step: true ends the run there, with a checkpoint.
+  std::function<bool()> stop = {};
 };
 
 enum class Ending {

@@ -1,0 +1,89 @@
+#include "temper/journal/run_summary.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "temper/base/text.h"
+#include "temper/journal/journal.h"
+
+namespace temper::journal {
+namespace {
+
+// Lines of our own config.toml: "[train]", "batch = 64".
+std::map<std::string, std::string> keys_of(const std::string& toml) {
+  std::map<std::string, std::string> keys;
+  std::string section;
+  for (const std::string& line : split(toml, '\n')) {
+    const auto equals = line.find(" = ");
+    if (line.size() > 2 && line.front() == '[' && line.back() == ']')
+      section = line.substr(1, line.size() - 2) + ".";
+    else if (equals != std::string::npos)
+      keys[section + line.substr(0, equals)] = line.substr(equals + 3);
+  }
+  return keys;
+}
+
+void take_run(RunSummary& summary, const Event& event) {
+  summary.began_s = event.time_s;
+  summary.config = keys_of(event.text("config").value_or(""));
+  const auto plan =
+      nlohmann::json::parse(event.json("plan").value_or("{}"), nullptr, false);
+  if (!plan.is_object()) return;
+  summary.model = plan.value("model", "");
+  summary.data = plan.value("source", "");
+  summary.device = plan.value("device", "");
+}
+
+} // namespace
+
+RunSummary summarise(const RunDirectory& directory) {
+  RunSummary summary;
+  summary.directory = directory;
+  summary.status = "unfinished";
+  summary.best = std::nan("");
+  for (Event& event : read_journal(directory.journal())) {
+    if (event.kind == "run") take_run(summary, event);
+    if (event.kind == "resume") summary.status = "unfinished";
+    if (event.kind == "epoch") {
+      summary.updates = event.count("update").value_or(0);
+      summary.epochs = event.count("epoch").value_or(0) + 1;
+      summary.samples_per_s = event.number("samples_per_s").value_or(0);
+      summary.seconds += event.number("seconds").value_or(0);
+      summary.epoch_events.push_back(event);
+    }
+    if (event.kind == "end") {
+      summary.status = event.text("status").value_or("");
+      summary.why = event.text("why").value_or("");
+      summary.best_metric = event.text("best_metric").value_or("");
+      summary.best = event.number("best").value_or(std::nan(""));
+      summary.seconds = event.number("seconds").value_or(summary.seconds);
+      summary.updates = event.count("updates").value_or(summary.updates);
+    }
+  }
+  return summary;
+}
+
+std::string sparkline(const std::vector<double>& values) {
+  static const char* const kHeights[] = {
+      "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  double low = HUGE_VAL;
+  double high = -HUGE_VAL;
+  for (const double value : values) {
+    if (!std::isfinite(value)) continue;
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  std::string out;
+  for (const double value : values) {
+    if (!std::isfinite(value)) {
+      out += "×";
+      continue;
+    }
+    const double part = high > low ? (value - low) / (high - low) : 0.5;
+    out += kHeights[static_cast<int>(std::lround(part * 7))];
+  }
+  return out;
+}
+
+} // namespace temper::journal

@@ -1,0 +1,38 @@
+// A run in a few values, read from its journal: for `temper runs`.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "temper/journal/event.h"
+#include "temper/journal/run_directory.h"
+
+namespace temper::journal {
+
+struct RunSummary {
+  RunDirectory directory;
+  // "done", "stopped", "stopped early", "failed"; "unfinished" when the journal
+  // ends in the middle.
+  std::string status;
+  std::string why; // it failed
+  std::string model;
+  std::string data;
+  std::string device;
+  std::string best_metric;
+  double best = 0; // NaN: none
+  std::int64_t epochs = 0;
+  std::int64_t updates = 0;
+  double seconds = 0;
+  double samples_per_s = 0; // of the last epoch
+  double began_s = 0; // since 1970
+  std::vector<Event> epoch_events;
+  std::map<std::string, std::string> config; // "train.batch" -> "64"
+};
+
+RunSummary summarise(const RunDirectory& directory);
+
+// The values of a metric over the epochs, as a line of eight heights.
+std::string sparkline(const std::vector<double>& values);
+
+} // namespace temper::journal

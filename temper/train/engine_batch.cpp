@@ -1,0 +1,141 @@
+#include "temper/train/engine_batch.h"
+
+#include <torch/torch.h>
+
+#include "temper/base/error.h"
+#include "temper/base/text.h"
+#include "temper/data/mix.h"
+
+namespace temper::train {
+namespace {
+
+at::ScalarType type_of(data::Element element) {
+  switch (element) {
+    case data::Element::u8:
+      return at::kByte;
+    case data::Element::f32:
+      return at::kFloat;
+    case data::Element::i64:
+      return at::kLong;
+  }
+  throw Bug("an element outside the table");
+}
+
+// The loader's memory as a tensor. LibTorch takes no const pointer; nothing
+// writes to inputs that are no parameters.
+at::Tensor
+view(const void* memory, std::vector<std::int64_t> sizes, at::ScalarType type) {
+  return at::from_blob(
+      const_cast<void*>(memory), sizes, at::TensorOptions().dtype(type));
+}
+
+at::Tensor inputs_of(const data::Batch& batch, const BatchPlan& plan) {
+  std::vector<std::int64_t> sizes{batch.size};
+  sizes.insert(sizes.end(), batch.shape.begin(), batch.shape.end());
+  at::Tensor inputs = view(batch.inputs, sizes, type_of(batch.element));
+  if (!plan.device.is_cpu()) inputs = inputs.to(plan.device);
+  if (!plan.images) return inputs;
+  // N x C x H x W whatever the memory's order: strides say the rest.
+  if (plan.channels_last) inputs = inputs.permute({0, 3, 1, 2});
+  if (batch.element != data::Element::u8) return inputs;
+  inputs = inputs.to(at::kFloat).div_(255);
+  if (plan.mean.empty()) return inputs;
+  const auto channels = [&](const std::vector<float>& values) {
+    return at::tensor(values).view({1, -1, 1, 1}).to(plan.device);
+  };
+  return inputs.sub_(channels(plan.mean)).div_(channels(plan.deviation));
+}
+
+at::Tensor targets_of(const data::Batch& batch, const BatchPlan& plan) {
+  std::vector<std::int64_t> sizes{batch.size};
+  sizes.insert(sizes.end(), plan.target_shape.begin(), plan.target_shape.end());
+  if (batch.labels != nullptr) return view(batch.labels, sizes, at::kLong);
+  if (batch.target_numbers != nullptr)
+    return view(batch.target_numbers, sizes, at::kFloat);
+  return {};
+}
+
+} // namespace
+
+Batch to_device(const data::Batch& batch, const BatchPlan& plan) {
+  Batch made;
+  made.samples = batch.size;
+  made.inputs = inputs_of(batch, plan);
+  made.targets = targets_of(batch, plan);
+  if (!plan.device.is_cpu() && made.targets.defined())
+    made.targets = made.targets.to(plan.device);
+  return made;
+}
+
+Batch slice(const Batch& batch, std::int64_t begin, std::int64_t count) {
+  const auto part = [&](const at::Tensor& tensor) {
+    return tensor.defined() ? tensor.narrow(0, begin, count) : tensor;
+  };
+  return {
+      part(batch.inputs), part(batch.targets), part(batch.soft_targets), count};
+}
+
+Batch mixed(
+    const data::Batch& batch,
+    const BatchPlan& plan,
+    const MixPlan& mix,
+    std::uint32_t epoch) {
+  check(
+      batch.element == data::Element::f32 && batch.labels != nullptr &&
+          batch.shape.size() == 3,
+      "only labelled images of floats are mixed");
+  std::vector<std::int64_t> sizes{batch.size};
+  sizes.insert(sizes.end(), batch.shape.begin(), batch.shape.end());
+  at::Tensor inputs = view(batch.inputs, sizes, at::kFloat).clone();
+  at::Tensor soft = at::empty({batch.size, mix.classes});
+  data::one_hot(
+      batch.labels,
+      batch.size,
+      mix.classes,
+      static_cast<float>(mix.label_smoothing),
+      soft.data_ptr<float>());
+  data::MixBatch both;
+  both.inputs = inputs.data_ptr<float>();
+  both.targets = soft.data_ptr<float>();
+  both.samples = batch.size;
+  both.channels_last = plan.channels_last;
+  const int first = plan.channels_last ? 0 : 1;
+  both.height = static_cast<int>(batch.shape[first]);
+  both.width = static_cast<int>(batch.shape[first + 1]);
+  both.channels = static_cast<int>(batch.shape[plan.channels_last ? 2 : 0]);
+  both.classes = mix.classes;
+  data::mix(
+      both,
+      {mix.mixup, mix.cutmix},
+      data::batch_stream(mix.seed, epoch, batch.number));
+  data::Batch own = batch;
+  own.inputs = both.inputs;
+  Batch made = to_device(own, plan);
+  // The mixed inputs must outlive this function.
+  if (plan.device.is_cpu())
+    made.inputs = plan.channels_last ? inputs.permute({0, 3, 1, 2}) : inputs;
+  made.soft_targets = soft.to(plan.device);
+  return made;
+}
+
+void check_labels(const data::Batch& batch, std::int64_t classes) {
+  if (batch.labels == nullptr) return;
+  for (int i = 0; i < batch.size; ++i) {
+    const std::int64_t label = batch.labels[i];
+    if (label >= 0 && label < classes) continue;
+    throw Error(
+        cat("[train] sample ",
+            batch.indices == nullptr ? i : batch.indices[i],
+            " has the label ",
+            label,
+            ", and the model has ",
+            plural(classes, "output"),
+            ": 0 to ",
+            classes - 1,
+            "."),
+        "Set model.classes, give the model a new head with model.head = "
+        "\"new\", or look at the data with temper data check.");
+  }
+}
+
+} // namespace temper::train

@@ -1,0 +1,73 @@
+#include "temper/train/make_engine.h"
+
+#include <ATen/Context.h>
+
+#include "temper/base/error.h"
+#include "temper/base/text.h"
+#include "temper/model/executor.h"
+#include "temper/model/opaque.h"
+#include "temper/train/own_task.h"
+#include "temper/train/tasks.h"
+#include "temper/train/torch_engine.h"
+
+namespace temper::train {
+namespace {
+
+std::shared_ptr<model::Module> module_of(const RunModel& chosen) {
+  if (chosen.program)
+    return std::make_shared<model::GraphModule>(*chosen.program);
+  return model::open_torchscript(chosen.torchscript);
+}
+
+BatchPlan batch_plan(const EngineRequest& request) {
+  BatchPlan plan;
+  plan.device = at::Device(request.device);
+  plan.channels_last = request.layout.channels_last;
+  plan.images = request.data.info.input == data::Input::image;
+  if (request.data.augment != nullptr) {
+    plan.mean = request.data.augment->mean;
+    plan.deviation = request.data.augment->deviation;
+  }
+  if (request.data.info.target != data::Target::label)
+    plan.target_shape = {request.data.info.target_size};
+  return plan;
+}
+
+} // namespace
+
+std::unique_ptr<Engine> make_engine_with(
+    const EngineRequest& request,
+    const MakeTask& make_task) {
+  at::globalContext().setDeterministicAlgorithms(
+      request.config.deterministic, false);
+  TorchEngineParts parts;
+  parts.config = request.config;
+  parts.model_name = request.model.name;
+  parts.task = make_task(module_of(request.model), request);
+  parts.batch = batch_plan(request);
+  if (request.data.info.target == data::Target::label)
+    parts.classes = request.model.outputs;
+  if ((request.config.train.mixup > 0 || request.config.train.cutmix > 0) &&
+      (!parts.batch.images || parts.classes == 0))
+    throw Error(
+        "[train] train.mixup and train.cutmix mix images with labels, and this "
+        "data has none.",
+        "Set both to 0.");
+  return make_torch_engine(std::move(parts));
+}
+
+std::unique_ptr<Engine> make_engine(const EngineRequest& request) {
+  return make_engine_with(
+      request,
+      [](std::shared_ptr<model::Module> module, const EngineRequest& asked) {
+        return make_task(asked.config, asked.data.info, std::move(module));
+      });
+}
+
+MakeEngine with_task(MakeTask make_task) {
+  return [make_task = std::move(make_task)](const EngineRequest& request) {
+    return make_engine_with(request, make_task);
+  };
+}
+
+} // namespace temper::train

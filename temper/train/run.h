@@ -1,0 +1,57 @@
+// A run from its config to its end: opens the data, builds the model, makes the
+// run directory, journals what was asked for and what was found, and drives the
+// loop. What `temper train` calls; C++ users too. No torch.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "temper/config/config.h"
+#include "temper/journal/run_directory.h"
+#include "temper/machine/machine.h"
+#include "temper/train/loop.h"
+#include "temper/train/make_engine.h"
+
+namespace temper::train {
+
+// What a run will be, for --dry-run and the start-up table.
+struct RunPlan {
+  EngineFacts engine;
+  std::string source;
+  std::int64_t train_samples = 0;
+  std::int64_t val_samples = 0;
+  std::vector<std::int64_t> input_shape;
+  std::vector<std::string> classes;
+  std::int64_t updates_per_epoch = 0; // 0: not known
+  std::vector<std::string> notes;
+};
+
+struct RunRequest {
+  config::Config config;
+  machine::Machine machine; // as probe() saw it
+  // A run to go on with, by its directory; its own config counts then.
+  std::optional<std::filesystem::path> resume;
+  std::string version; // of temper, for the journal
+  Watcher watcher;
+  std::function<bool()> stop; // as LoopParts has it
+  MakeEngine make_engine = train::make_engine;
+  // Told when all is ready, before the first step.
+  std::function<void(const RunPlan&)> planned;
+};
+
+RunPlan plan_run(const RunRequest& request);
+
+struct RunResult {
+  Outcome outcome;
+  journal::RunDirectory directory;
+  RunPlan plan;
+};
+
+RunResult run(const RunRequest& request);
+
+// Where the time went, in one sentence.
+std::string bottleneck(const Outcome& outcome);
+
+} // namespace temper::train

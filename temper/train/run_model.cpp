@@ -1,0 +1,203 @@
+#include "temper/train/run_model.h"
+
+#include <utility>
+
+#include "temper/base/error.h"
+#include "temper/base/text.h"
+#include "temper/graph/passes.h"
+#include "temper/graph/pt2.h"
+#include "temper/model/load_weights.h"
+#include "temper/model/weights_file.h"
+#include "temper/model/zoo.h"
+
+namespace temper::train {
+namespace {
+
+// From this size on a network that shrinks its input early is wanted.
+constexpr std::int64_t kLargeImage = 96;
+
+std::string model_for(const RunData& data) {
+  switch (data.info.input) {
+    case data::Input::image:
+      return data.input_shape.at(1) >= kLargeImage ? "mobilenet_v2" : "cnn";
+    case data::Input::numbers:
+      return "mlp";
+    case data::Input::tokens:
+      return "gpt_tiny";
+  }
+  throw Bug("an input outside the table");
+}
+
+// Classes, numbers or tokens: what the last layer gives.
+std::int64_t outputs_for(const config::Config& config, const RunData& data) {
+  if (config.model.classes) return *config.model.classes;
+  switch (data.info.target) {
+    case data::Target::label:
+      return static_cast<std::int64_t>(data.info.classes.size());
+    case data::Target::numbers:
+      return data.info.target_size;
+    case data::Target::tokens:
+      return data.info.vocabulary;
+  }
+  throw Bug("a target outside the table");
+}
+
+model::ZooOptions zoo_options(
+    const config::Config& config,
+    const RunData& data,
+    const std::string& name,
+    std::int64_t outputs) {
+  model::ZooOptions options;
+  options.name = name;
+  options.stem = config.model.stem;
+  options.width = config.model.width;
+  options.seed = static_cast<std::uint64_t>(config.seed);
+  if (config.model.dropout >= 0) options.dropout = config.model.dropout;
+  if (name == "mlp") options.widths = config.model.widths;
+  if (data.info.input == data::Input::tokens) {
+    options.vocabulary = data.info.vocabulary;
+    options.context = data.input_shape.at(0);
+    return options;
+  }
+  options.classes = outputs;
+  if (data.info.input == data::Input::numbers) {
+    options.image_size = 1;
+    options.channels = data.input_shape.at(0);
+    return options;
+  }
+  if (data.input_shape.at(1) != data.input_shape.at(2))
+    throw Error(
+        cat("[train] the images are ",
+            data.input_shape[2],
+            " x ",
+            data.input_shape[1],
+            " pixels, and ",
+            name,
+            " takes square ones."),
+        "Set data.image_size.");
+  options.image_size = data.input_shape.at(1);
+  options.channels = data.input_shape.at(0);
+  return options;
+}
+
+// The size of dimension 1 of the first output; 0 when there is none.
+std::int64_t outputs_of(const graph::Graph& graph) {
+  const auto names = graph::tensors_in(graph.outputs.at(0).value);
+  if (names.empty()) return 0;
+  const auto& sizes = graph.meta(names[0]).sizes;
+  return sizes.size() > 1 && sizes[1].fixed() ? sizes[1].value : 0;
+}
+
+void check_fits(
+    const graph::Graph& graph,
+    const RunData& data,
+    const std::string& name) {
+  const auto users = graph.inputs_of(graph::InputKind::kUser);
+  if (users.size() != 1)
+    throw Error(
+        cat("[train] ",
+            name,
+            " takes ",
+            users.size(),
+            " inputs, and a batch has one."),
+        "Train it from C++ with a train_step of your own.");
+  const auto& sizes = graph.meta(users[0]->value).sizes;
+  bool fits = sizes.size() == data.input_shape.size() + 1;
+  for (std::size_t i = 1; fits && i < sizes.size(); ++i)
+    fits = !sizes[i].fixed() || sizes[i].value == data.input_shape[i - 1];
+  if (fits) return;
+  std::vector<std::string> wants;
+  std::vector<std::string> has;
+  for (std::size_t i = 1; i < sizes.size(); ++i)
+    wants.push_back(graph::size_text(sizes[i]));
+  for (const std::int64_t size : data.input_shape)
+    has.push_back(cat(size));
+  throw Error(
+      cat("[train] ",
+          name,
+          " takes inputs of ",
+          join(wants, " x "),
+          ", and ",
+          data.source,
+          " has ",
+          join(has, " x "),
+          "."),
+      "Set data.image_size, or use a model for such data.");
+}
+
+void apply(RunModel& made, graph::Passed passed) {
+  made.program = std::move(passed.program);
+  made.notes.push_back(std::move(passed.report));
+}
+
+RunModel open_export(
+    const config::Config& config,
+    const RunData& data,
+    std::int64_t outputs) {
+  RunModel made;
+  made.name = std::filesystem::path(config.model.name).filename().string();
+  made.program = graph::read_pt2(config.model.name);
+  if (const auto advice = graph::fixed_batch_advice(made.program->graph))
+    throw Error(cat("[train] ", made.name, ": ", *advice));
+  check_fits(made.program->graph, data, made.name);
+  const std::int64_t has = outputs_of(made.program->graph);
+  const bool labels = data.info.target == data::Target::label;
+  if (labels && has != 0 && has != outputs) {
+    if (config.model.head != "new" && has < outputs)
+      throw Error(
+          cat("[train] ",
+              made.name,
+              " has ",
+              has,
+              " outputs, and ",
+              data.source,
+              " has ",
+              outputs,
+              " classes."),
+          "Give it a new last layer: model.head = \"new\".");
+    if (config.model.head == "new")
+      apply(
+          made,
+          graph::replace_head(
+              *made.program, outputs, static_cast<std::uint64_t>(config.seed)));
+  }
+  return made;
+}
+
+} // namespace
+
+RunModel choose_model(const config::Config& config, const RunData& data) {
+  const std::string name =
+      config.model.name.empty() ? model_for(data) : config.model.name;
+  const std::int64_t outputs = outputs_for(config, data);
+  const std::filesystem::path path(name);
+  RunModel made;
+  if (path.extension() == ".pt") {
+    made.name = path.filename().string();
+    made.torchscript = path;
+    made.outputs = outputs;
+    return made;
+  }
+  if (path.extension() == ".pt2") {
+    made = open_export(config, data, outputs);
+  } else {
+    made.name = name;
+    made.program = model::build(zoo_options(config, data, name, outputs));
+    check_fits(made.program->graph, data, name);
+  }
+  if (!config.model.weights.empty()) {
+    const auto file = model::read_weights(config.model.weights);
+    model::LoadOptions options;
+    options.new_head = config.model.head == "new";
+    auto loaded =
+        model::load_weights(*made.program, file.weights, file.name, options);
+    made.program = std::move(loaded.program);
+    made.notes.push_back(std::move(loaded.report));
+  }
+  if (!config.model.freeze.empty())
+    apply(made, graph::freeze(*made.program, config.model.freeze));
+  made.outputs = outputs_of(made.program->graph);
+  return made;
+}
+
+} // namespace temper::train

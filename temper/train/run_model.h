@@ -1,0 +1,28 @@
+// The model of a run: from the zoo, a .pt2 export or a TorchScript file, with
+// the classes of the data, the weights it starts from and the parts that stay
+// as they are. No torch: LibTorch only runs it.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "temper/config/config.h"
+#include "temper/graph/program.h"
+#include "temper/train/run_data.h"
+
+namespace temper::train {
+
+struct RunModel {
+  std::string name; // "resnet18", "net.pt2"
+  std::optional<graph::Program> program;
+  std::filesystem::path torchscript; // when there is no program
+  std::int64_t outputs = 0; // classes or numbers; 0: not known
+  std::vector<std::string> notes; // what passes and weights said
+};
+
+// Error when there is no such model, or it does not fit the data.
+RunModel choose_model(const config::Config& config, const RunData& data);
+
+} // namespace temper::train

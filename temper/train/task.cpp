@@ -1,0 +1,33 @@
+#include "temper/train/task.h"
+
+#include <torch/torch.h>
+
+#include <utility>
+
+#include "temper/base/error.h"
+
+namespace temper::train {
+
+Task::Task(std::shared_ptr<model::Module> model) : model_(std::move(model)) {
+  check(model_ != nullptr, "a task has a model");
+}
+
+void Task::add(
+    const std::string& metric,
+    const at::Tensor& sum,
+    double weight) {
+  const torch::NoGradGuard no_grad;
+  auto& [total, weights] = own_[metric];
+  total = total.defined() ? total.add(sum.detach()) : sum.detach().clone();
+  weights += weight;
+}
+
+MetricSums Task::take_sums() {
+  MetricSums sums;
+  for (const auto& [name, own] : own_)
+    sums.own[name] = {own.first.to(at::kCPU).item().to<double>(), own.second};
+  own_.clear();
+  return sums;
+}
+
+} // namespace temper::train

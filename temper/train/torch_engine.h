@@ -1,0 +1,27 @@
+// The engine on LibTorch: a task's steps, gradients over micro-batches, the
+// optimiser, averaged weights, and the state of all that. Includes torch: see
+// task.h.
+#pragma once
+
+#include <memory>
+
+#include "temper/config/config.h"
+#include "temper/train/engine.h"
+#include "temper/train/engine_batch.h"
+#include "temper/train/task.h"
+
+namespace temper::train {
+
+struct TorchEngineParts {
+  config::Config config;
+  std::unique_ptr<Task> task;
+  std::string model_name;
+  BatchPlan batch;
+  // Of the model's output; labels must be below it. 0: not checked.
+  std::int64_t classes = 0;
+};
+
+// Moves the task's model to the device, sets its mode, makes the optimiser.
+std::unique_ptr<Engine> make_torch_engine(TorchEngineParts parts);
+
+} // namespace temper::train
