@@ -22,6 +22,7 @@ enum ExitCode {
   kFailed = 1,
   kUsage = 2,
   kProblemsFound = 3,
+  kStopped = 75, // with a checkpoint: resume to go on
   kInterrupted = 130,
 };
 
@@ -73,6 +74,10 @@ const std::vector<CommandEntry>& commands();
 
 std::unique_ptr<Command> make_data();
 std::unique_ptr<Command> make_doctor();
+std::unique_ptr<Command> make_export();
 std::unique_ptr<Command> make_help();
+std::unique_ptr<Command> make_runs();
+std::unique_ptr<Command> make_train();
+std::unique_ptr<Command> make_model();
 
 } // namespace temper::cli

@@ -11,8 +11,10 @@ class HelpCommand : public Command {
   Manual manual() const override {
     return {
         "Prints the manual of a command: what it does, its flags, examples "
-        "and exit codes. Without a name, the list of commands.",
-        {{"temper help doctor", "the manual of temper doctor"}},
+        "and exit codes. Without a name, the list of commands. "
+        "config lists the keys of a config.",
+        {{"temper help doctor", "the manual of temper doctor"},
+         {"temper help config", "every key of a config"}},
         {{0, "printed"}, {2, "no such command"}}};
   }
 

@@ -26,8 +26,12 @@ InterruptWatch::~InterruptWatch() {
   ::sigaction(SIGTERM, &before_term_, nullptr);
 }
 
+bool InterruptWatch::noticed() const {
+  return noted != 0;
+}
+
 void InterruptWatch::check() const {
-  if (noted != 0) throw Interrupted("interrupted.");
+  if (noticed()) throw Interrupted("interrupted.");
 }
 
 } // namespace temper::cli

@@ -17,6 +17,7 @@ class InterruptWatch {
   InterruptWatch(const InterruptWatch&) = delete;
   InterruptWatch& operator=(const InterruptWatch&) = delete;
 
+  bool noticed() const;
   // Throws Interrupted once a signal came.
   void check() const;
 

@@ -7,6 +7,7 @@
 #include "temper/base/text.h"
 #include "temper/cli/manual.h"
 #include "temper/cli/version.h"
+#include "temper/config/print.h"
 
 namespace temper::cli {
 namespace {
@@ -110,6 +111,10 @@ std::string help_for(const std::string& name, int width) {
   CLI::App global;
   declare_global(global, options);
   if (name.empty()) return overview(global, width);
+  if (name == "config")
+    return cat(
+        "The keys of a config, their defaults in brackets:\n",
+        config::help_text());
   const CommandEntry* entry = find_command(name);
   if (entry == nullptr) unknown_command(name);
   const auto command = entry->make();

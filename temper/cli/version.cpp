@@ -25,4 +25,8 @@ std::string version_text() {
       "\n");
 }
 
+std::string version_line() {
+  return TEMPER_VERSION;
+}
+
 } // namespace temper::cli

@@ -12,6 +12,7 @@
 
 #include "run_temper.h"
 #include "temper/base/text.h"
+#include "tests/temp_folder.h"
 
 namespace temper {
 namespace {
@@ -23,16 +24,6 @@ using testing::Not;
 
 class DataCommand : public testing::Test {
  protected:
-  DataCommand()
-      : folder_(
-            fs::temp_directory_path() /
-            ("temper-data-" + std::to_string(::getpid()))) {
-    fs::create_directory(folder_);
-  }
-  ~DataCommand() override {
-    fs::remove_all(folder_);
-  }
-
   ProcessResult temper(std::vector<std::string> arguments) const {
     arguments.insert(arguments.begin(), "data");
     return tests::run_temper(
@@ -40,17 +31,16 @@ class DataCommand : public testing::Test {
   }
   // A PNM of one colour.
   void picture(const std::string& name, int colour) const {
-    const fs::path path = folder_ / "photos" / name;
-    fs::create_directories(path.parent_path());
-    std::ofstream(path, std::ios::binary)
-        << "P6 5 4 255\n"
-        << std::string(60, static_cast<char>(colour));
+    temp_.write(
+        fs::path("photos") / name,
+        "P6 5 4 255\n" + std::string(60, static_cast<char>(colour)));
   }
   std::string photos() const {
     return "folder:" + (folder_ / "photos").string();
   }
 
-  fs::path folder_;
+  tests::TempFolder temp_;
+  const fs::path& folder_ = temp_.path();
 };
 
 TEST_F(DataCommand, ManualHoldsTheActionsTheFlagsAndTheSources) {

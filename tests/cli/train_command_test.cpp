@@ -1,0 +1,159 @@
+// `temper train` and `temper runs` as a user runs them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "run_temper.h"
+#include "temper/base/text.h"
+#include "tests/temp_folder.h"
+
+namespace temper {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class TrainCommand : public testing::Test {
+ protected:
+  ProcessResult train(std::vector<std::string> arguments) const {
+    std::vector<std::string> all{
+        "train", "--set", "run.dir=" + folder_.text("runs")};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    return tests::run_temper({}, all);
+  }
+  ProcessResult runs(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), "runs");
+    arguments.push_back("--dir");
+    arguments.push_back(folder_.text("runs"));
+    return tests::run_temper({}, arguments);
+  }
+  static std::vector<std::string> tiny(std::vector<std::string> more) {
+    std::vector<std::string> all{
+        "--data",
+        "synthetic:rows=200,features=8,classes=3",
+        "--epochs",
+        "3",
+        "--set",
+        "model.widths=[16]",
+        "--lr",
+        "0.02"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+
+  tests::TempFolder folder_;
+};
+
+TEST_F(TrainCommand, a_run_learns_and_is_listed_shown_and_compared) {
+  const auto first = train(tiny({"--set", "run.name=first"}));
+  ASSERT_EQ(first.code, 0) << first.err;
+  EXPECT_THAT(
+      first.out,
+      AllOf(
+          HasSubstr("mlp"),
+          HasSubstr("3/3"),
+          HasSubstr("best      val_accuracy"),
+          HasSubstr("first")));
+  const auto second =
+      train(tiny({"--set", "run.name=second", "--batch", "32"}));
+  ASSERT_EQ(second.code, 0) << second.err;
+  EXPECT_THAT(
+      runs({"list"}).out,
+      AllOf(HasSubstr("first"), HasSubstr("second"), HasSubstr("done")));
+  EXPECT_THAT(
+      runs({"show", "latest"}).out,
+      AllOf(HasSubstr("val_accuracy"), HasSubstr("mlp on synthetic")));
+  const auto compared = runs({"compare", "first", "second"}).out;
+  EXPECT_THAT(compared, HasSubstr("train.batch"));
+  EXPECT_THAT(compared, Not(HasSubstr("train.epochs")));
+}
+
+TEST_F(TrainCommand, the_same_config_gives_the_same_weights_bit_for_bit) {
+  for (const char* name : {"a", "b"})
+    ASSERT_EQ(
+        train(tiny(
+                  {"--set",
+                   cat("run.name=", name),
+                   "--set",
+                   name[0] == 'a' ? "loader.workers=1" : "loader.workers=3"}))
+            .code,
+        0);
+  const auto weights = [&](const std::string& name) {
+    const auto checkpoints = folder_ / ("runs/" + name + "/checkpoints");
+    const std::string latest = tests::read_bytes(checkpoints / "latest");
+    return tests::read_bytes(checkpoints / trim(latest) / "state.safetensors");
+  };
+  EXPECT_GT(weights("a").size(), 100U);
+  EXPECT_EQ(weights("a"), weights("b"));
+}
+
+TEST_F(TrainCommand, a_dry_run_prints_the_plan_and_writes_nothing) {
+  const auto dry = train(tiny({"--dry-run"}));
+  ASSERT_EQ(dry.code, 0) << dry.err;
+  EXPECT_THAT(dry.out, AllOf(HasSubstr("[train]"), HasSubstr("parameters")));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "runs"));
+}
+
+TEST_F(TrainCommand, a_wrong_config_is_told_with_file_line_and_the_nearest) {
+  const auto file = folder_.write("net.toml", "[train]\nbach = 3\n");
+  const auto result = train({file.string()});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(
+      result.err,
+      AllOf(
+          HasSubstr("train.bach (net.toml line 2)"),
+          HasSubstr("Did you mean train.batch?")));
+  EXPECT_EQ(train({"--set", "train.batch=none"}).code, 2);
+  EXPECT_EQ(train({"--set", "nonsense"}).code, 2);
+}
+
+TEST_F(TrainCommand, a_trained_model_goes_out_and_the_keys_are_explained) {
+  ASSERT_EQ(
+      train({"--data",
+             "synthetic:images=40,size=8",
+             "--model",
+             "cnn",
+             "--epochs",
+             "1",
+             "--set",
+             "run.name=x"})
+          .code,
+      0);
+  const auto exported = tests::run_temper(
+      {},
+      {"export",
+       "cnn",
+       "--classes",
+       "10",
+       "--image-size",
+       "8",
+       "--channels",
+       "3",
+       "--weights",
+       folder_.text("runs/x"),
+       "--to",
+       folder_.text("x.safetensors")});
+  EXPECT_EQ(exported.code, 0) << exported.err;
+  EXPECT_THAT(
+      tests::run_temper({}, {"help", "config"}).out,
+      AllOf(HasSubstr("train.batch"), HasSubstr("[64]")));
+}
+
+TEST_F(TrainCommand, what_does_not_fit_is_told_in_a_sentence) {
+  const auto says = [&](std::vector<std::string> arguments) {
+    const auto result = train(std::move(arguments));
+    EXPECT_EQ(result.code, 1) << result.out;
+    return result.err;
+  };
+  EXPECT_THAT(
+      says({"--model", "resnet81", "--data", "synthetic:images=20"}),
+      HasSubstr("resnet18"));
+  EXPECT_THAT(
+      says({"--model", "none.pt2", "--data", "synthetic:images=20"}),
+      HasSubstr("none.pt2"));
+  EXPECT_THAT(
+      says({"--resume", "latest"}), HasSubstr("there is no run latest"));
+}
+
+} // namespace
+} // namespace temper
