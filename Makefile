@@ -9,7 +9,7 @@
 JOBS   ?= $$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
 SETUP  ?= scripts/setup.sh
 PREFIX ?= /usr/local
-TRAIN  ?= doctor
+TRAIN  ?= train configs/fashion-mnist-cnn.toml
 FUZZ_SECONDS ?= 60
 
 # Configuring again is quick and picks up a changed preset.
@@ -53,6 +53,11 @@ bench-loader: setup ## how fast batches are made, beside Python's DataLoader
 	@cmake --build --preset release -j $(JOBS) --target temper_bench_loader
 	@build/release/bin/temper_bench_loader
 
+bench-executor: setup ## what interpreting a graph costs over torch::nn
+	@cmake --preset release >/dev/null
+	@cmake --build --preset release -j $(JOBS) --target temper_bench_executor
+	@build/release/bin/temper_bench_executor
+
 lint: ## check the layout (clang-format) and the code (clang-tidy)
 	@$(SETUP) build lint
 	@JOBS="$(JOBS)" scripts/lint.sh
@@ -71,8 +76,8 @@ clean: ## remove what was built; .cache, with its chroots, stays
 	@rm -rf build
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' \
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' \
 	  Makefile
 
 .PHONY: build train test asan tsan test-latest test-clean test-arm64 fuzz \
-  bench-loader lint format install setup clean help
+  bench-loader bench-executor lint format install setup clean help

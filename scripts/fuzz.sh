@@ -13,7 +13,7 @@ cmake --preset fuzz >/dev/null
 cmake --build --preset fuzz -j "$jobs" --target fuzz_all
 
 if [ $# -eq 0 ]; then
-  set -- idx cifar csv npy tar tfrecord pack image
+  set -- idx cifar csv npy tar tfrecord pack image pt2
 fi
 broken=
 for target; do
