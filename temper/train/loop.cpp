@@ -71,9 +71,8 @@ class Loop {
     epoch_s_ = seconds_since(epoch_begin_);
     if (progress_.step == 0)
       throw Error(
-          "[train] an epoch has no batch: the data has fewer samples than one "
-          "batch, and train.drop_last leaves the rest out.",
-          "Lower train.batch or set train.drop_last = false.");
+          "[train] the data gave no sample in a whole epoch.",
+          "Look at it with temper data check.");
   }
 
   // Ctrl-C or SIGTERM between two steps: the state goes to disk as it is.
