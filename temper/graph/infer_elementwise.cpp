@@ -232,7 +232,8 @@ const ShapeRules& elementwise_rules() {
           "tan",     "erf",   "erfc",       "atan",  "asin",       "acos",
           "sinh",    "cosh",  "reciprocal", "logit", "log_sigmoid"})
       all.push_back({name, like_first_real});
-    for (const char* name : {"logical_not", "isnan", "isinf", "isfinite"})
+    for (const char* name :
+         {"logical_not", "isnan", "isinf", "isposinf", "isneginf", "isfinite"})
       all.push_back({name, truth});
     for (const char* name :
          {"relu",
