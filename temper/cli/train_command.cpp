@@ -73,19 +73,15 @@ class TrainCommand : public Command {
   }
 
   int run(const Invocation& invocation, Console& console) override {
-    config::Config config = read_config();
+    const config::Config config = read_config();
     const auto machine = machine::probe(".");
     start(invocation, machine, false);
     train::RunRequest request;
     request.config = config;
     request.machine = machine;
     request.version = version_line();
-    if (!resume_.empty()) {
+    if (!resume_.empty())
       request.resume = journal::find_run(config.run.dir, resume_).path;
-      config = config::load(journal::RunDirectory{*request.resume}.config(), {})
-                   .config;
-      request.config = config;
-    }
     TrainView view(console);
     if (dry_run_) {
       const auto plan = train::plan_run(request);
@@ -94,8 +90,8 @@ class TrainCommand : public Command {
     }
     const InterruptWatch interrupts;
     request.stop = [&] { return interrupts.noticed(); };
-    request.planned = [&](const train::RunPlan& plan) {
-      view.start(plan, config);
+    request.planned = [&](const auto& plan, const auto& own) {
+      view.start(plan, own);
     };
     request.watcher.event = [&](const journal::Event& event) {
       view.see(event);
@@ -110,11 +106,30 @@ class TrainCommand : public Command {
   }
 
  private:
+  // A resumed run keeps its config; what would be ignored is refused.
+  void check_resume(const std::vector<config::Assignment>& given) const {
+    if (resume_.empty()) return;
+    for (const auto& each : given)
+      if (each.key != "run.dir")
+        throw UsageError(
+            cat("[train] --resume goes on with the run's own config, and ",
+                each.key,
+                " was given too."),
+            "Leave it out, or start a new run from the old one's "
+            "config.toml.");
+    if (!config_.empty() || dry_run_)
+      throw UsageError(
+          "[train] --resume goes on with the run's own config: it takes "
+          "neither a config nor --dry-run.",
+          "Leave it out, or start a new run.");
+  }
+
   config::Config read_config() const {
     try {
       auto assignments = assignments_;
       for (const std::string& each : set_)
         assignments.push_back(config::parse_assignment(each));
+      check_resume(assignments);
       return config::load(
                  config_.empty()
                      ? std::nullopt

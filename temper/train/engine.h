@@ -15,8 +15,9 @@
 
 namespace temper::train {
 
-// A loss or gradient that is NaN or infinite. Thrown before the update: nothing
-// has changed.
+// A loss or gradient that is NaN or infinite. Thrown before the update: no
+// parameter and no state of the optimiser has changed. BatchNorm's statistics
+// have: they move in the forward pass.
 class NotFinite : public Error {
  public:
   using Error::Error;

@@ -1,5 +1,6 @@
 #include "temper/train/run.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "temper/base/atomic_file.h"
@@ -119,7 +120,7 @@ void add_classes(
   if (val.confusion.empty()) return;
   json accuracies = json::array();
   for (const double each : class_accuracies(val))
-    accuracies.push_back(each == each ? json(each) : json("NaN"));
+    accuracies.push_back(std::isnan(each) ? json("NaN") : json(each));
   event.fields.emplace_back("classes", journal::Json{json(classes).dump()});
   event.fields.emplace_back("class_accuracy", journal::Json{accuracies.dump()});
   event.fields.emplace_back(
@@ -190,7 +191,7 @@ RunResult run(const RunRequest& asked) {
           {"plan", journal::Json{plan_json(parts.plan)}},
           {"writer", made_by}}});
   }
-  if (request.planned) request.planned(parts.plan);
+  if (request.planned) request.planned(parts.plan, request.config);
   LoopParts loop{
       request.config,
       *parts.engine,

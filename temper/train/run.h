@@ -37,8 +37,9 @@ struct RunRequest {
   Watcher watcher;
   std::function<bool()> stop; // as LoopParts has it
   MakeEngine make_engine = train::make_engine;
-  // Told when all is ready, before the first step.
-  std::function<void(const RunPlan&)> planned;
+  // Told when all is ready, before the first step; the config is the run's
+  // own, also when it goes on.
+  std::function<void(const RunPlan&, const config::Config&)> planned;
 };
 
 RunPlan plan_run(const RunRequest& request);

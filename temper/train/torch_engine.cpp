@@ -240,7 +240,7 @@ class TorchEngine final : public Engine {
             order.update + 1,
             " (epoch ",
             order.epoch + 1,
-            "): nothing was changed by it."),
+            "): no weight was changed by it."),
         "Lower optimizer.lr, clip the gradient with train.clip = 1, or warm up "
         "with schedule.warmup.");
   }

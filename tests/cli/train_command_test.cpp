@@ -87,6 +87,17 @@ TEST_F(TrainCommand, the_same_config_gives_the_same_weights_bit_for_bit) {
   EXPECT_EQ(weights("a"), weights("b"));
 }
 
+TEST_F(TrainCommand, a_resumed_run_keeps_its_config_and_says_so) {
+  ASSERT_EQ(train(tiny({"--set", "run.name=x"})).code, 0);
+  const auto again = train({"--resume", "x"});
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_THAT(again.out, HasSubstr("3 epochs"));
+  const auto other = train({"--resume", "x", "--epochs", "9"});
+  EXPECT_EQ(other.code, 2);
+  EXPECT_THAT(other.err, HasSubstr("train.epochs was given too"));
+  EXPECT_EQ(train({"--resume", "x", "--dry-run"}).code, 2);
+}
+
 TEST_F(TrainCommand, a_dry_run_prints_the_plan_and_writes_nothing) {
   const auto dry = train(tiny({"--dry-run"}));
   ASSERT_EQ(dry.code, 0) << dry.err;

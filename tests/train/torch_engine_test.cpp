@@ -145,7 +145,7 @@ TEST(TorchEngine, dropout_differs_from_update_to_update) {
   EXPECT_FALSE(same_bits(one->weights(), other->weights()));
 }
 
-TEST(TorchEngine, what_is_not_finite_changes_nothing) {
+TEST(TorchEngine, what_is_not_finite_changes_no_weight) {
   const auto trained = engine(sgd());
   Rows rows(8);
   trained->step(rows.batch, order(0));
