@@ -13,14 +13,15 @@ TRAIN  ?= train configs/fashion-mnist-cnn.toml
 FUZZ_SECONDS ?= 60
 
 # Configuring again is quick and picks up a changed preset.
-BUILD = build() { cmake --preset $$1 >/dev/null && \
-          cmake --build --preset $$1 -j $(JOBS); }; \
+BUILD = build() { preset=$$1; shift; cmake --preset $$preset >/dev/null && \
+          cmake --build --preset $$preset -j $(JOBS) "$$@"; }; \
         check() { build $$1 && ctest --preset $$1 -j $(JOBS); };
 
 build: setup ## build the release (the default)
 	@$(BUILD) build release
 
-train: build ## build, then train on this machine
+train: setup ## build the command, then train on this machine
+	@$(BUILD) build release --target temper
 	@build/release/bin/temper $(TRAIN)
 
 test: setup ## build, then run every test
