@@ -59,6 +59,14 @@ bench-executor: setup ## what interpreting a graph costs over torch::nn
 	@cmake --build --preset release -j $(JOBS) --target temper_bench_executor
 	@build/release/bin/temper_bench_executor
 
+bench-cifar10: setup ## ResNet-18 on CIFAR-10, beside PyTorch with the same recipe
+	@$(BUILD) build release --target temper
+	@bench/cifar10_twin.sh build/release/bin/temper
+
+bench-m1: setup ## MobileNetV2's last layer on CIFAR-10, beside plain PyTorch
+	@$(BUILD) build release --target temper
+	@bench/m1_benchmark.sh build/release/bin/temper
+
 lint: ## check the layout (clang-format) and the code (clang-tidy)
 	@$(SETUP) build lint
 	@JOBS="$(JOBS)" scripts/lint.sh
@@ -81,4 +89,5 @@ help: ## this list
 	  Makefile
 
 .PHONY: build train test asan tsan test-latest test-clean test-arm64 fuzz \
-  bench-loader bench-executor lint format install setup clean help
+  bench-loader bench-executor bench-cifar10 bench-m1 lint format install setup \
+  clean help

@@ -4,12 +4,14 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "tests/paths.h"
+
 namespace temper::tests {
 
 inline std::filesystem::path shared_data() {
   const char* set = std::getenv("TEMPER_SHARED_DATA");
   if (set != nullptr) return set;
-  return std::filesystem::path(TEMPER_SOURCE_DIR) / ".." / "shared" / "data";
+  return source_dir() / ".." / "shared" / "data";
 }
 
 // Photographs in class folders.

@@ -1,0 +1,1 @@
+// CMake wants a file to compile beside the header.
