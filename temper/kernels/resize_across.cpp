@@ -38,7 +38,7 @@ void across_plainly(
   }
 }
 
-#if HWY_TARGET != HWY_SCALAR && HWY_ARCH_X86
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
 
 // Each 128-bit block of a vector works on a row of its own.
 using Sums = hn::CappedTag<std::int32_t, 16>;
@@ -63,7 +63,7 @@ struct Rows {
   std::size_t out_step;
 };
 
-#if HWY_TARGET != HWY_SCALAR && HWY_ARCH_X86
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
 
 using Words = hn::Repartition<std::int16_t, Sums>;
 using Bytes = hn::Repartition<std::uint8_t, Sums>;
@@ -118,7 +118,8 @@ HWY_INLINE hn::Vec<Sums> weigh(const Line& line, std::size_t i) {
         hn::BitCast(d16, hn::TableLookupBytesOr0(bytes, spread));
     const auto h = hn::Set(d, static_cast<std::int32_t>(high[p]));
     const auto l = hn::Set(d, static_cast<std::int32_t>(low[p]));
-    // On x86 this adds neighbouring products, which Highway leaves open.
+    // On x86 this adds neighbouring products, which Highway leaves open; its
+    // emulated unit does not.
     upper = hn::ReorderWidenMulAccumulate(
         d, pixels, hn::BitCast(d16, h), upper, unused);
     lower = hn::ReorderWidenMulAccumulate(

@@ -24,7 +24,7 @@ struct Column {
   std::size_t row_bytes;
 };
 
-#if HWY_TARGET != HWY_SCALAR && HWY_ARCH_X86
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
 
 // In blocks of a whole vector of bytes. As in the pass across, pairs of 16-bit
 // numbers are multiplied and added: here a pixel and the one below it.
