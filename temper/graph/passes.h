@@ -64,6 +64,10 @@ Passed mark_recompute(
     const Program& program,
     const std::vector<std::string>& patterns);
 
+// The same, with the modules chosen by the forecast: the level of the module
+// tree that leaves the lowest peak at this batch. Unmarked when none does.
+Passed choose_recompute(const Program& program, std::int64_t batch);
+
 // "features.*" against "features.0.weight": * stands for any text.
 bool matches(const std::string& pattern, const std::string& name);
 

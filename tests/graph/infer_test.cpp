@@ -10,6 +10,7 @@
 
 #include "make_node.h"
 #include "temper/base/error.h"
+#include "tests/paths.h"
 
 namespace temper::graph {
 namespace {
@@ -76,7 +77,7 @@ Node node_of(const json& row, Inferred& known) {
 }
 
 TEST(Infer, EveryOperatorGivesTheShapesAndTypesThatPyTorchGives) {
-  std::ifstream file(TEMPER_TEST_DATA "/shapes/cases.json");
+  std::ifstream file(tests::fixtures() / "shapes/cases.json");
   const json cases = json::parse(file)["cases"];
   ASSERT_GT(cases.size(), 1000U);
   for (const auto& row : cases) {

@@ -13,6 +13,7 @@
 #include "temper/graph/builder.h"
 #include "temper/graph/saved.h"
 #include "temper/model/zoo.h"
+#include "tests/paths.h"
 
 namespace temper::graph {
 namespace {
@@ -112,7 +113,7 @@ TEST(Liveness, AbsurdSizesGetASentence) {
 
 // What PyTorch 1.13 saved and allocated, by reference/saved_tensors.py.
 TEST(Liveness, ForecastsWhatPyTorchSavedAndHeld) {
-  std::ifstream file(TEMPER_TEST_DATA "/saved/expected.json");
+  std::ifstream file(tests::fixtures() / "saved/expected.json");
   const json cases = json::parse(file)["cases"];
   ASSERT_EQ(cases.size(), 14U);
   for (const auto& row : cases) {

@@ -12,11 +12,13 @@
 #include <vector>
 
 #include "temper/base/error.h"
+#include "tests/paths.h"
+#include "tests/shared_data.h"
 
 namespace temper::graph {
 
 inline std::filesystem::path pt2_fixture(const std::string& name) {
-  return std::filesystem::path(TEMPER_TEST_DATA) / "pt2" / (name + ".pt2");
+  return tests::fixtures() / "pt2" / (name + ".pt2");
 }
 
 // Those that temper reads; branch.pt2 it refuses.
@@ -41,11 +43,7 @@ inline const std::vector<std::string>& pt2_fixtures() {
 
 // The five larger ones, for tests that skip without them.
 inline std::filesystem::path shared_pt2() {
-  const char* set = std::getenv("TEMPER_SHARED_DATA");
-  const std::filesystem::path data = set != nullptr
-      ? std::filesystem::path(set)
-      : std::filesystem::path(TEMPER_SOURCE_DIR) / ".." / "shared" / "data";
-  return data / "pt2";
+  return tests::shared_data() / "pt2";
 }
 
 inline std::string bytes_of_file(const std::filesystem::path& path) {

@@ -8,6 +8,7 @@
 #include "temper/base/process.h"
 #include "temper/base/text.h"
 #include "temper/graph/pt2.h"
+#include "tests/paths.h"
 
 namespace temper::graph {
 namespace {
@@ -73,7 +74,8 @@ bool succeeds(const std::vector<std::string>& arguments, const Json& input) {
   return result.succeeded();
 }
 
-const std::string kCheck = TEMPER_SOURCE_DIR "/reference/pt2_check.py";
+const std::string kCheck =
+    (tests::source_dir() / "reference/pt2_check.py").string();
 
 void run(const Json& jobs) {
   succeeds({kCheck}, jobs);
@@ -132,8 +134,8 @@ TEST(PythonLoad, MakesTheSameOfTheSharedNetworks) {
 }
 
 TEST(PythonLoad, WhatTheDocumentSaysWorks) {
-  const auto blocks =
-      python_in(TEMPER_SOURCE_DIR "/docs/bring-your-own-model.md");
+  const auto blocks = python_in(
+      (tests::source_dir() / "docs/bring-your-own-model.md").string());
   ASSERT_EQ(blocks.size(), 2U);
   // Is there a torch that can?
   if (!succeeds({kCheck}, Json::array())) return;
