@@ -1,5 +1,7 @@
 #include "temper/libtorch/facts.h"
 
+#include <utility>
+
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <ATen/Version.h>
@@ -53,6 +55,8 @@ Facts facts() {
 void set_threads(int intra_op, int inter_op) {
   default_threads();
   at::set_num_threads(intra_op);
+  static bool pool_asked = false;
+  if (std::exchange(pool_asked, true)) return;
   try {
     at::set_num_interop_threads(inter_op);
   } catch (const c10::Error&) {

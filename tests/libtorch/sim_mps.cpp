@@ -10,100 +10,30 @@
 #include <ATen/ATen.h>
 #include <ATen/EmptyTensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
-#include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <torch/library.h>
 
-#include <atomic>
-#include <cstdlib>
 #include <unordered_map>
+#include <utility>
 #include <vector>
+
+#include "sim_mps_memory.h"
 
 namespace temper::sim_mps {
 namespace {
 
-constexpr c10::DeviceType kMps = c10::DeviceType::MPS;
 const c10::DispatchKeySet kKeys{c10::DispatchKey::MPS};
-
-std::atomic<Fault> fault{Fault::none};
-std::atomic<std::int64_t> operators{0};
-std::atomic<std::int64_t> in_use{0};
-
-// What a device pointer owns: memory of its own, or a CPU result taken over.
-struct Block {
-  void* memory;
-  std::size_t bytes;
-  c10::Storage adopted;
-};
-
-void release(void* context) {
-  auto* block = static_cast<Block*>(context);
-  in_use -= static_cast<std::int64_t>(block->bytes);
-  if (!block->adopted) std::free(block->memory);
-  delete block;
-}
-
-c10::DataPtr take(std::size_t bytes) {
-  TORCH_CHECK(
-      fault != Fault::no_memory,
-      "MPS backend out of memory (MPS allocated: 0 bytes, other allocations: 0 "
-      "bytes, max allowed: 1.70 GB). Tried to allocate ",
-      bytes,
-      " bytes on shared pool.");
-  void* memory = bytes > 0 ? std::malloc(bytes) : nullptr;
-  in_use += static_cast<std::int64_t>(bytes);
-  return {memory, new Block{memory, bytes, {}}, &release, c10::Device(kMps, 0)};
-}
-
-// The two ways LibTorch has declared this interface: allocate() lost its const
-// and copy_data() was added in 2.3. Neither is marked override, so that one
-// class serves both.
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wsuggest-override"
-struct SimAllocator final : c10::Allocator {
-  c10::DataPtr allocate(std::size_t bytes) const {
-    return take(bytes);
-  }
-  c10::DataPtr allocate(std::size_t bytes) {
-    return take(bytes);
-  }
-  void copy_data(void* to, const void* from, std::size_t bytes) const {
-    std::memcpy(to, from, bytes);
-  }
-};
-#pragma GCC diagnostic pop
-
-SimAllocator allocator;
-const bool allocator_set = [] {
-  c10::SetAllocator(kMps, &allocator);
-  return true;
-}();
-
-struct SimGuard final : c10::impl::DeviceGuardImplInterface {
-  c10::DeviceType type() const override {
-    return kMps;
-  }
-  c10::Device exchangeDevice(c10::Device) const override {
-    return {kMps, 0};
-  }
-  c10::Device getDevice() const override {
-    return {kMps, 0};
-  }
-  void setDevice(c10::Device) const override {}
-  void uncheckedSetDevice(c10::Device) const noexcept override {}
-  c10::Stream getStream(c10::Device) const noexcept override {
-    return c10::Stream(c10::Stream::DEFAULT, {kMps, 0});
-  }
-  c10::Stream exchangeStream(c10::Stream) const noexcept override {
-    return c10::Stream(c10::Stream::DEFAULT, {kMps, 0});
-  }
-  c10::DeviceIndex deviceCount() const noexcept override {
-    return 1;
-  }
-};
-C10_REGISTER_GUARD_IMPL(MPS, SimGuard)
 
 bool on_device(const at::Tensor& tensor) {
   return tensor.defined() && tensor.device().type() == kMps;
+}
+
+// A single number may be float64: 1.13 makes one on its way back through a
+// product with a number.
+void check_type(at::ScalarType type, bool number) {
+  TORCH_CHECK_TYPE(
+      type != at::kDouble || number,
+      "Cannot convert a MPS Tensor to float64 dtype as the MPS framework "
+      "doesn't support float64. Please use float32 instead.");
 }
 
 // A CPU tensor over the bytes of a device tensor. It owns nothing: the device
@@ -137,61 +67,153 @@ at::Tensor device_tensor(c10::Storage storage, const at::Tensor& like) {
 
 // A CPU result becomes a device tensor without a copy.
 at::Tensor adopt(const at::Tensor& host) {
-  const auto bytes = host.storage().nbytes();
-  void* memory = host.storage().unsafeGetStorageImpl()->data_ptr().get();
-  in_use += static_cast<std::int64_t>(bytes);
+  check_type(host.scalar_type(), host.dim() == 0);
   c10::Storage storage(
       c10::Storage::use_byte_size_t(),
-      static_cast<std::int64_t>(bytes),
-      c10::DataPtr(
-          memory,
-          new Block{memory, bytes, host.storage()},
-          &release,
-          c10::Device(kMps, 0)),
-      &allocator,
+      static_cast<std::int64_t>(host.storage().nbytes()),
+      adopt_memory(host.storage()),
+      &allocator(),
       true);
   return device_tensor(std::move(storage), host);
 }
 
+// The tensors of one call, there and here.
+class Call {
+ public:
+  explicit Call(const c10::OperatorHandle& op) : op_(op) {}
+
+  void enter(c10::IValue& value, bool written) {
+    if (value.isTensor()) {
+      value = written && on_device(value.toTensor()) &&
+              value.toTensor().numel() == 0
+          ? stand_in(value.toTensor())
+          : host_of(value.toTensor());
+    } else if (value.isTensorList()) {
+      c10::List<at::Tensor> list;
+      for (const at::Tensor& each : value.toTensorVector())
+        list.push_back(host_of(each));
+      value = std::move(list);
+    } else if (value.isOptionalTensorList()) { // indices
+      c10::List<c10::optional<at::Tensor>> list;
+      for (const c10::optional<at::Tensor>& each :
+           value.toOptionalTensorList().vec())
+        list.push_back(
+            each.has_value() ? c10::optional<at::Tensor>(host_of(*each))
+                             : each);
+      value = std::move(list);
+    } else if (value.isDevice()) {
+      value = c10::Device(at::kCPU);
+    }
+  }
+
+  // As the real device says it. A number in a tensor goes along everywhere.
+  void refuse_mixture() const {
+    TORCH_CHECK(
+        !device_ || !elsewhere_,
+        "Expected all tensors to be on the same device, but found at least two "
+        "devices, mps:0 and cpu! (when checking arguments of ",
+        op_.operator_name().name,
+        ")");
+  }
+
+  // What the kernel made of results it was given empty.
+  void fill_results() {
+    for (auto& [host, device] : results_) {
+      const at::Tensor made = adopt(host);
+      auto* impl = device.unsafeGetTensorImpl();
+      impl->set_storage_keep_dtype(made.storage());
+      impl->set_sizes_and_strides(made.sizes(), made.strides());
+    }
+  }
+
+  // `written`: the argument that the result is, if it is one.
+  void leave(c10::IValue& value, const c10::IValue* written) {
+    if (value.isTensorList()) {
+      c10::List<at::Tensor> list;
+      for (const at::Tensor& each : value.toTensorVector())
+        list.push_back(device_of(each));
+      value = std::move(list);
+    }
+    if (!value.isTensor() || !value.toTensor().defined()) return;
+    const at::Tensor host = value.toTensor();
+    const bool computed = written != nullptr || source(host) == nullptr;
+    if (state().fault == Fault::wrong_numbers && computed) host.add_(1);
+    value = written != nullptr ? *written : c10::IValue(device_of(host));
+  }
+
+ private:
+  at::Tensor host_of(const at::Tensor& tensor) {
+    if (!on_device(tensor)) {
+      elsewhere_ = elsewhere_ || (tensor.defined() && tensor.dim() > 0);
+      return tensor;
+    }
+    device_ = true;
+    const at::Tensor host = as_host(tensor);
+    sources_[host.storage().unsafeGetStorageImpl()] = tensor;
+    kept_.push_back(host);
+    return host;
+  }
+
+  // An empty result, which the kernel resizes: a view could not be.
+  at::Tensor stand_in(const at::Tensor& device) {
+    device_ = true;
+    const at::Tensor host =
+        at::empty(device.sizes(), device.options().device(at::kCPU));
+    results_.emplace_back(host, device);
+    return host;
+  }
+
+  const at::Tensor* source(const at::Tensor& host) const {
+    const auto found = sources_.find(host.storage().unsafeGetStorageImpl());
+    return found == sources_.end() ? nullptr : &found->second;
+  }
+
+  at::Tensor device_of(const at::Tensor& host) const {
+    if (!host.defined()) return host;
+    const at::Tensor* of = source(host);
+    return of == nullptr ? adopt(host)
+                         : device_tensor(of->storage(), host); // a view
+  }
+
+  const c10::OperatorHandle& op_;
+  std::unordered_map<const void*, at::Tensor> sources_; // by storage
+  std::vector<std::pair<at::Tensor, at::Tensor>> results_; // here and there
+  // LibTorch returns references to the tensors of its stack, which it drops.
+  std::vector<at::Tensor> kept_;
+  bool device_ = false;
+  bool elsewhere_ = false;
+};
+
 void run_on_host(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
-  ++operators;
-  const at::AutoDispatchBelowADInplaceOrView below;
+  ++state().operators;
   const auto& schema = op.schema();
+  // item(), and what LibTorch does with it out of sight.
+  if (schema.name() == "aten::_local_scalar_dense") ++state().reads_from;
+  const at::AutoDispatchBelowADInplaceOrView below;
   const std::size_t arguments = schema.arguments().size();
   const std::size_t base = stack->size() - arguments;
-  const std::vector<c10::IValue> given(stack->begin() + base, stack->end());
-  std::unordered_map<const void*, at::Tensor> sources; // by storage
+  const std::vector<c10::IValue> given(
+      stack->end() - static_cast<std::ptrdiff_t>(arguments), stack->end());
+  Call call(op);
   for (std::size_t i = 0; i < arguments; ++i) {
-    auto& value = (*stack)[base + i];
-    if (value.isDevice()) value = c10::Device(at::kCPU);
-    if (!value.isTensor() || !on_device(value.toTensor())) continue;
-    const at::Tensor device = value.toTensor();
-    const at::Tensor host = as_host(device);
-    sources[host.storage().unsafeGetStorageImpl()] = device;
-    value = host;
+    const auto* alias = schema.arguments()[i].alias_info();
+    call.enter((*stack)[base + i], alias != nullptr && alias->isWrite());
   }
+  call.refuse_mixture();
   op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+  call.fill_results();
   const auto& returns = schema.returns();
   const std::size_t first = stack->size() - returns.size();
   for (std::size_t i = 0; i < returns.size(); ++i) {
-    auto& value = (*stack)[first + i];
-    if (!value.isTensor() || !value.toTensor().defined()) continue;
-    const at::Tensor host = value.toTensor();
-    const auto source = sources.find(host.storage().unsafeGetStorageImpl());
     const auto* alias = returns[i].alias_info();
-    const bool computed = source == sources.end() ||
-        (alias != nullptr && alias->isWrite()); // not a view
-    if (fault == Fault::wrong_numbers && computed) host.add_(1);
-    if (alias != nullptr && alias->isWrite()) { // the argument it wrote to
-      for (std::size_t a = 0; a < arguments; ++a) {
-        const auto* written = schema.arguments()[a].alias_info();
-        if (written != nullptr && *written == *alias) value = given[a];
-      }
-      continue;
+    const c10::IValue* written = nullptr;
+    for (std::size_t a = 0; a < arguments; ++a) {
+      const auto* of = schema.arguments()[a].alias_info();
+      if (alias != nullptr && alias->isWrite() && of != nullptr &&
+          *of == *alias)
+        written = &given[a];
     }
-    value = source == sources.end()
-        ? adopt(host)
-        : device_tensor(source->second.storage(), host); // a view
+    call.leave((*stack)[first + i], written);
   }
 }
 
@@ -202,8 +224,9 @@ at::Tensor empty(
     c10::optional<at::Device>,
     c10::optional<bool>,
     c10::optional<at::MemoryFormat> format) {
+  check_type(type.value_or(at::kFloat), size.empty());
   return at::detail::empty_generic(
-      size, &allocator, kKeys, type.value_or(at::kFloat), format);
+      size, &allocator(), kKeys, type.value_or(at::kFloat), format);
 }
 
 at::Tensor empty_strided(
@@ -213,11 +236,14 @@ at::Tensor empty_strided(
     c10::optional<at::Layout>,
     c10::optional<at::Device>,
     c10::optional<bool>) {
+  check_type(type.value_or(at::kFloat), size.empty());
   return at::detail::empty_strided_generic(
-      size, stride, &allocator, kKeys, type.value_or(at::kFloat));
+      size, stride, &allocator(), kKeys, type.value_or(at::kFloat));
 }
 
 at::Tensor copy_from(const at::Tensor& from, const at::Tensor& to, bool) {
+  if (on_device(from) != on_device(to))
+    ++(on_device(to) ? state().copies_to : state().reads_from);
   const at::AutoDispatchBelowADInplaceOrView below;
   const at::Tensor host = on_device(to) ? as_host(to) : to;
   host.copy_(on_device(from) ? as_host(from) : from);
@@ -240,18 +266,16 @@ TORCH_LIBRARY_IMPL(aten, MPS, library) {
   library.impl("empty_strided", empty_strided);
   library.impl("copy_", copy);
   library.impl("_copy_from", copy_from);
-}
-
-void set_fault(Fault value) {
-  fault = value;
-}
-
-std::int64_t operators_run() {
-  return operators;
-}
-
-std::int64_t bytes_in_use() {
-  return in_use;
+  // Those that LibTorch would send elsewhere, or compute by another formula.
+  for (const char* name :
+       {"convolution",
+        "convolution_backward",
+        "native_layer_norm",
+        "native_layer_norm_backward",
+        "native_group_norm",
+        "silu_backward"})
+    library.impl(
+        name, torch::CppFunction::makeFromBoxedFunction<&run_on_host>());
 }
 
 } // namespace temper::sim_mps
