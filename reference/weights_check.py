@@ -5,11 +5,12 @@
 
 Jobs: {"torchscript": FILE, "data": FILE, "parameters": [names]} runs
 torch.jit.load on the inputs in data and compares with its outputs;
-{"torchvision": NAME, "arguments": {}, "weights": FILE, "data": FILE} does the
-same with torchvision's own network and load_state_dict;
+{"pt2": FILE, ...} does the same with torch.export.load;
+{"torchvision": NAME, "arguments": {}, "weights": FILE, "data": FILE} with
+torchvision's own network and load_state_dict;
 {"pth": FILE, "weights": FILE} compares torch.load with safetensors.
 Safetensors are read by the few lines below and not by temper. Ends with 77
-when there is no torch, 1 at the first difference.
+when there is no torch (2.9 or newer for .pt2), 1 at the first difference.
 """
 import json
 import struct
@@ -72,13 +73,14 @@ def inputs_of(data):
 
 def check(job):
     with torch.no_grad():
-        if "torchscript" in job:
+        if "torchscript" in job or "pt2" in job:
             data = read_safetensors(job["data"])
-            module = torch.jit.load(job["torchscript"])
+            path = job.get("torchscript") or job["pt2"]
+            module = (torch.jit.load(path) if "torchscript" in job else
+                      torch.export.load(path).module())
             names = sorted(n for n, _ in module.named_parameters())
-            assert names == sorted(job["parameters"]), (
-                f"{job['torchscript']}: {names}")
-            compare(job["torchscript"], module(*inputs_of(data)), data)
+            assert names == sorted(job["parameters"]), f"{path}: {names}"
+            compare(path, module(*inputs_of(data)), data)
         elif "torchvision" in job:
             import torchvision
             net = getattr(torchvision.models, job["torchvision"])(
@@ -97,7 +99,12 @@ def check(job):
 
 def main():
     torch.set_num_threads(1)
-    for job in json.load(sys.stdin):
+    jobs = json.load(sys.stdin)
+    version = tuple(int(part) for part in torch.__version__.split(".")[:2])
+    if version < (2, 9) and any("pt2" in job for job in jobs):
+        print(f"torch {torch.__version__} is older than 2.9")
+        sys.exit(77)
+    for job in jobs:
         check(job)
 
 

@@ -130,9 +130,11 @@ struct GraphModule::Body {
 GraphModule::GraphModule(const graph::Program& program, ExecutorOptions options)
     : body_(std::make_unique<Body>()) {
   body_->as_it_came = program.graph;
+  graph::Program training = graph::switch_mode(program, true).program;
+  if (!options.still_norms.empty())
+    training = graph::freeze_statistics(training, options.still_norms).program;
   body_->graphs = {
-      graph::switch_mode(program, false).program.graph,
-      graph::switch_mode(program, true).program.graph};
+      graph::switch_mode(program, false).program.graph, training.graph};
   for (auto& [op, maker] : options.kernels)
     body_->options.kernels.emplace(op, std::move(maker));
   body_->options.direct = options.direct;

@@ -38,6 +38,9 @@ struct ExecutorOptions {
   // Whether common operators are called directly or all through the boxed
   // dispatcher; the results are the same.
   bool direct = true;
+  // Names of BatchNorms' tensors: these keep and use their running statistics
+  // in training too, being frozen.
+  std::vector<std::string> still_norms;
 };
 
 struct Plan;

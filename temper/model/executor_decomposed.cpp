@@ -117,6 +117,17 @@ Run safe_softmax(Arguments& a) {
       };
 }
 
+} // namespace
+
+void check_values_a_channel(const at::Tensor& input) {
+  TORCH_CHECK(
+      input.dim() < 2 || input.numel() > input.size(1),
+      "Expected more than 1 value per channel when training, got input size ",
+      input.sizes());
+}
+
+namespace {
+
 // BatchNorm as decomposed exports have it: with the statistics written in place
 // or handed out, or with none.
 enum class Statistics { kWritten, kHandedOut, kNone, kOnlyRead };
@@ -137,6 +148,7 @@ StepMaker batch_norm(Statistics kind) {
             eps = a.number("eps"),
             copies = kind == Statistics::kHandedOut,
             results](Frame& f) {
+      if (training) check_values_a_channel(at_slot(f, x));
       at::Tensor new_mean = at_slot(f, mean);
       at::Tensor new_var = at_slot(f, var);
       if (copies) {

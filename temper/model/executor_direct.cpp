@@ -92,6 +92,7 @@ Run batch_norm(Arguments& a) {
           eps = a.number("eps"),
           cudnn = a.boolean("cudnn_enabled"),
           y = a.output()](Frame& f) {
+    if (training) check_values_a_channel(at_slot(f, x));
     at_slot(f, y) = at::batch_norm(
         at_slot(f, x),
         at_slot(f, weight),

@@ -8,6 +8,7 @@
 #include "temper/base/error.h"
 #include "temper/base/text.h"
 #include "temper/libtorch/compat.h"
+#include "temper/libtorch/messages.h"
 #include "temper/model/tensors.h"
 
 namespace temper::model {
@@ -35,18 +36,8 @@ constexpr std::array<Since, 14> kSince{{
     {"aten._fused_rms_norm", "2.8"},
 }};
 
-// LibTorch's messages have several lines, of which the first says it; a few
-// open with advice for its own developers.
-std::string one_line(const std::string& text) {
-  std::string line = text.substr(0, text.find('\n'));
-  while (!line.empty() && (line.back() == '.' || line.back() == ' '))
-    line.pop_back();
-  return line;
-}
-
 bool is_lack_of_memory(const std::string& text) {
-  return contains(text, "out of memory") ||
-      contains(text, "not enough memory") || contains(text, "allocate memory");
+  return libtorch::trouble_of(text) == libtorch::Trouble::memory;
 }
 
 std::string failure(
@@ -95,10 +86,10 @@ void rethrow_of_node(
       error.add_context(cat("in ", node_text(node)));
       throw;
     }
-    throw Error(failure(node, given, one_line(why)));
+    throw Error(failure(node, given, libtorch::first_line(why)));
   } catch (const std::exception& error) {
     if (is_lack_of_memory(error.what())) throw;
-    throw Error(failure(node, given, one_line(error.what())));
+    throw Error(failure(node, given, libtorch::first_line(error.what())));
   }
 }
 

@@ -1,18 +1,21 @@
 // A segment forgets what it computed and computes it again when its gradients
-// are asked for. That the gradients are the same bits takes four things:
-// the same random numbers (the generators are set back for the second run), the
-// same buffers (the second run has copies from before the first, so statistics
-// move once), the same tensors (those that enter are kept, and nothing writes
-// to them), and the same order of sums: autograd adds the gradients of a value
-// in the order of its uses, last first. So each use of an entering value is an
-// input of its own here, listed in that order.
+// are asked for. That the gradients are the same bits takes five things: the
+// same precision (autocast is as it was in the first run), the same random
+// numbers (the generators are set back for the second run), the same buffers
+// (the second run has copies from before the first, so statistics move once),
+// the same tensors (those that enter are kept, and nothing writes to them), and
+// the same order of sums: autograd adds the gradients of a value in the order
+// of its uses, last first. So each use of an entering value is an input of its
+// own here, listed in that order.
 #include <ATen/CPUGeneratorImpl.h>
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/custom_class.h>
 
 #include <mutex>
+#include <optional>
 
+#include "temper/libtorch/autocast.h"
 #include "temper/model/executor_run.h"
 
 namespace temper::model {
@@ -59,6 +62,7 @@ struct Memory : torch::CustomClassHolder {
   std::vector<at::Scalar> numbers;
   std::vector<std::pair<int, at::Tensor>> buffers;
   std::vector<GeneratorState> generators;
+  std::optional<libtorch::Autocast> autocast; // as in the first run
   Frame* outer = nullptr; // during the first run only
 };
 
@@ -129,6 +133,8 @@ struct Recompute : torch::autograd::Function<Recompute> {
         now = generator_states(memory.plan->place.device);
         restore(memory.generators);
       }
+      std::optional<libtorch::AutocastScope> autocast;
+      if (memory.autocast) autocast.emplace(*memory.autocast);
       results = run_again(memory, entering, leaves);
       restore(now);
     }
@@ -183,6 +189,7 @@ void run_segment(
   for (const int slot : segment.changed_buffers)
     memory->buffers.emplace_back(slot, at_slot(frame, slot).clone());
   if (segment.random) memory->generators = generator_states(plan->place.device);
+  memory->autocast = libtorch::AutocastScope::now();
   memory->outer = &frame;
   const variable_list results =
       Recompute::apply(memory, at::TensorList(entering));

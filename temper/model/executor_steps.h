@@ -22,6 +22,10 @@ const StepMakers& decomposed_steps();
 
 Run boxed_step(const c10::OperatorHandle& op, Arguments& arguments);
 
+// BatchNorm's input in training. Python's batch_norm refuses a single value a
+// channel, whose variance is none; the operator beneath makes NaN of it.
+void check_values_a_channel(const at::Tensor& input);
+
 // Nothing when this LibTorch does not have it.
 std::optional<c10::OperatorHandle> find_operator(const std::string& op);
 

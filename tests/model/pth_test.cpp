@@ -8,6 +8,7 @@
 
 #include "temper/base/error.h"
 #include "temper/model/pickle.h"
+#include "tests/paths.h"
 #include "weights_files.h"
 
 namespace temper::model {
@@ -21,7 +22,7 @@ using testing::HasSubstr;
 using Sizes = std::vector<std::int64_t>;
 
 fs::path fixture(const std::string& name) {
-  return fs::path(TEMPER_TEST_DATA) / "pth" / (name + ".pth");
+  return tests::fixtures() / "pth" / (name + ".pth");
 }
 
 std::vector<std::string> names_of(const Weights& weights) {

@@ -14,6 +14,8 @@
 #include "temper/graph/pt2.h"
 #include "temper/model/executor.h"
 #include "temper/model/tensors.h"
+#include "tests/paths.h"
+#include "tests/shared_data.h"
 
 namespace temper::model {
 namespace {
@@ -116,11 +118,8 @@ void expect_near(
   EXPECT_LE(difference.item<double>(), tolerance) << what;
 }
 
-fs::path shared_data() {
-  const char* named = std::getenv("TEMPER_SHARED_DATA");
-  const fs::path root =
-      named ? fs::path(named) : fs::path(TEMPER_SOURCE_DIR) / "../shared/data";
-  return root / "pt2";
+fs::path shared_pt2() {
+  return tests::shared_data() / "pt2";
 }
 
 // MobileNetV2 at a batch of 16 is chaotic: rounding grows a hundredfold with a
@@ -139,7 +138,7 @@ constexpr double kMobileNetEvalLoss = 2.200641555;
 class SharedExports : public testing::TestWithParam<const char*> {};
 
 TEST_P(SharedExports, train_as_in_python) {
-  const fs::path folder = shared_data();
+  const fs::path folder = shared_pt2();
   if (!fs::exists(folder / "expected.json"))
     GTEST_SKIP() << "no exported networks in " << folder.string();
   const std::string name = GetParam();
@@ -188,7 +187,7 @@ INSTANTIATE_TEST_SUITE_P(
         "tiny_lstm"),
     [](const auto& name) { return std::string(name.param); });
 
-const fs::path kFixtures = fs::path(TEMPER_TEST_DATA) / "pt2";
+const fs::path kFixtures = tests::fixtures() / "pt2";
 
 class Fixtures : public testing::TestWithParam<const char*> {};
 

@@ -7,6 +7,7 @@
 #include "temper/model/export.h"
 #include "temper/model/safetensors.h"
 #include "temper/model/zoo.h"
+#include "tests/paths.h"
 #include "weights_files.h"
 
 namespace temper::model {
@@ -29,7 +30,7 @@ std::string refusal(const Work& work) {
 
 TEST(WeightsFile, EveryKindOfFileIsKnownByWhatItIs) {
   const WeightsPlace place;
-  const fs::path data = TEMPER_TEST_DATA;
+  const fs::path data = tests::fixtures();
   write_safetensors({{"a", floats({1}, {1})}}, place / "odd.name");
   EXPECT_EQ(read_weights(place / "odd.name").weights.count("a"), 1U);
   const auto pth = read_weights(data / "pth" / "wrapped.pth");

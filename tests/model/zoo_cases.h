@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "temper/model/zoo.h"
+#include "tests/paths.h"
 
 namespace temper::model {
 
@@ -26,8 +27,7 @@ inline void PrintTo(const ZooCase& each, std::ostream* out) {
 
 inline std::vector<ZooCase> zoo_cases() {
   std::vector<ZooCase> cases;
-  const std::filesystem::path folder =
-      std::filesystem::path(TEMPER_TEST_DATA) / "zoo";
+  const std::filesystem::path folder = tests::fixtures() / "zoo";
   for (const auto& entry : std::filesystem::directory_iterator(folder))
     cases.push_back(
         {entry.path().stem().string(),
