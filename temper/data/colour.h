@@ -9,12 +9,18 @@ class ToRgb : public Transform {
  public:
   void apply(Image& image, Image& spare, RandomStream& random) const override;
   std::string describe() const override;
+  bool is_random() const override {
+    return false;
+  }
 };
 
 class ToGrey : public Transform {
  public:
   void apply(Image& image, Image& spare, RandomStream& random) const override;
   std::string describe() const override;
+  bool is_random() const override {
+    return false;
+  }
 };
 
 // How far from unchanged: factors are drawn from 1 - x .. 1 + x (not below 0),

@@ -26,6 +26,9 @@ class CentreCrop : public Transform {
   CentreCrop(int width, int height);
   void apply(Image& image, Image& spare, RandomStream& random) const override;
   std::string describe() const override;
+  bool is_random() const override {
+    return false;
+  }
 
  private:
   int width_;
@@ -37,6 +40,9 @@ class Pad : public Transform {
   explicit Pad(int pixels);
   void apply(Image& image, Image& spare, RandomStream& random) const override;
   std::string describe() const override;
+  bool is_random() const override {
+    return false;
+  }
 
  private:
   int pixels_;

@@ -79,6 +79,10 @@ struct LoaderState {
   static LoaderState from_json(const std::string& text); // Error if malformed
 };
 
+// What decides which sample comes where and what becomes of it. Not the batch
+// size, the element or the policy for bad samples: a run may go on with others.
+std::uint64_t pipeline_hash(const Augment* augment, bool shuffle);
+
 struct LoaderStats {
   int workers = 0;
   int depth = 0;

@@ -6,15 +6,6 @@
 namespace temper::data {
 namespace {
 
-// What decides which sample comes where and what becomes of it. Not the batch
-// size, the element or the policy for bad samples: a run may go on with others.
-std::uint64_t pipeline_hash(const Augment* augment, bool shuffle) {
-  Hasher hasher;
-  hasher.add(augment != nullptr ? augment->hash() : 0);
-  hasher.add(static_cast<std::uint64_t>(shuffle));
-  return hasher.value();
-}
-
 [[noreturn]] void refuse(const std::string& difference) {
   throw Error(
       cat("[data] cannot go on where the run stopped: ", difference, "."),
@@ -22,6 +13,13 @@ std::uint64_t pipeline_hash(const Augment* augment, bool shuffle) {
 }
 
 } // namespace
+
+std::uint64_t pipeline_hash(const Augment* augment, bool shuffle) {
+  Hasher hasher;
+  hasher.add(augment != nullptr ? augment->hash() : 0);
+  hasher.add(static_cast<std::uint64_t>(shuffle));
+  return hasher.value();
+}
 
 LoaderState Loader::Body::state() const {
   LoaderState state;

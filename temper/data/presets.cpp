@@ -37,25 +37,32 @@ void add_fitting(
     Augment& augment,
     Size size,
     double margin,
-    const SourceInfo& source) {
+    const SourceInfo& source,
+    Filter filter) {
   if (source.width == size.width && source.height == size.height) return;
   const int edge = std::max(size.width, size.height);
   add(augment,
-      Resize::short_edge(static_cast<int>(std::nearbyint(edge * margin))));
+      Resize::short_edge(
+          static_cast<int>(std::nearbyint(edge * margin)), filter));
   add(augment, CentreCrop(size.width, size.height));
 }
 
-void add_none(Augment& augment, Size size, const SourceInfo& source) {
+void add_none(
+    Augment& augment,
+    Size size,
+    const SourceInfo& source,
+    Filter filter) {
   if (size.width == 0) return; // whatever comes, all must be equal
-  add_fitting(augment, size, 1.0, source);
+  add_fitting(augment, size, 1.0, source, filter);
 }
 
 void add_cifar(
     Augment& augment,
     bool train,
     Size size,
-    const SourceInfo& source) {
-  add_fitting(augment, size, 1.0, source);
+    const SourceInfo& source,
+    Filter filter) {
+  add_fitting(augment, size, 1.0, source, filter);
   if (!train) return;
   // 4 for 32 pixels.
   const int padding = std::max(1, std::min(size.width, size.height) / 8);
@@ -67,13 +74,14 @@ void add_imagenet(
     Augment& augment,
     bool train,
     Size size,
-    const SourceInfo& source) {
+    const SourceInfo& source,
+    Filter filter) {
   if (train) {
-    add(augment, RandomResizedCrop(size.width, size.height));
+    add(augment, RandomResizedCrop(size.width, size.height, {}, filter));
     add(augment, HorizontalFlip());
   } else {
     // 256 for 224.
-    add_fitting(augment, size, 256.0 / 224.0, source);
+    add_fitting(augment, size, 256.0 / 224.0, source, filter);
   }
 }
 
@@ -81,13 +89,14 @@ void add_strong(
     Augment& augment,
     bool train,
     Size size,
-    const SourceInfo& source) {
+    const SourceInfo& source,
+    Filter filter) {
   // Small pictures of one size are shifted, photographs are cut.
   const bool small = !varies(source) && source.width <= 64;
   if (small) {
-    add_cifar(augment, train, size, source);
+    add_cifar(augment, train, size, source, filter);
   } else {
-    add_imagenet(augment, train, size, source);
+    add_imagenet(augment, train, size, source, filter);
   }
   if (!train) return;
   add(augment, RandAugment());
@@ -134,7 +143,8 @@ Augment make_augment(
     const std::string& preset,
     bool train,
     int image_size,
-    const SourceInfo& source) {
+    const SourceInfo& source,
+    Filter filter) {
   std::vector<std::string> names;
   for (const auto& known : presets()) {
     names.push_back(known.name);
@@ -158,10 +168,10 @@ Augment make_augment(
   augment.width = size.width;
   augment.height = size.height;
   set_normalisation(augment, source);
-  if (preset == "none") add_none(augment, size, source);
-  if (preset == "cifar") add_cifar(augment, train, size, source);
-  if (preset == "imagenet") add_imagenet(augment, train, size, source);
-  if (preset == "strong") add_strong(augment, train, size, source);
+  if (preset == "none") add_none(augment, size, source, filter);
+  if (preset == "cifar") add_cifar(augment, train, size, source, filter);
+  if (preset == "imagenet") add_imagenet(augment, train, size, source, filter);
+  if (preset == "strong") add_strong(augment, train, size, source, filter);
   return augment;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "temper/data/resize.h"
 #include "temper/data/source.h"
 #include "temper/data/transform.h"
 
@@ -24,6 +25,7 @@ Augment make_augment(
     const std::string& preset,
     bool train,
     int image_size,
-    const SourceInfo& source);
+    const SourceInfo& source,
+    Filter filter = Filter::bilinear);
 
 } // namespace temper::data

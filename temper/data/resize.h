@@ -33,6 +33,9 @@ class Resize : public Transform {
   // BadSample when the other edge would become absurdly long.
   void apply(Image& image, Image& spare, RandomStream& random) const override;
   std::string describe() const override;
+  bool is_random() const override {
+    return false;
+  }
 
  private:
   int width_; // 0: by the shorter edge, height_

@@ -1,8 +1,18 @@
 #include "temper/data/transform.h"
 
+#include <algorithm>
+
 #include "temper/base/hash.h"
 
 namespace temper::data {
+
+bool Augment::is_random() const {
+  return erase_probability > 0 ||
+      std::any_of(
+             transforms.begin(), transforms.end(), [](const auto& transform) {
+               return transform->is_random();
+             });
+}
 
 std::uint64_t Augment::hash() const {
   Hasher hasher;

@@ -24,6 +24,11 @@ class Transform {
       const = 0;
   // "random_crop(32, padding=4)": for people, and for the pipeline's hash.
   virtual std::string describe() const = 0;
+  // Whether it draws. What always does the same says no, and its results may
+  // be kept from epoch to epoch.
+  virtual bool is_random() const {
+    return true;
+  }
 };
 
 using Transforms = std::vector<std::shared_ptr<const Transform>>;
@@ -42,6 +47,8 @@ struct Augment {
   int width = 0;
   int channels = 3;
 
+  // The same sample comes out differently in another epoch.
+  bool is_random() const;
   // Changes with anything that changes the pixels.
   std::uint64_t hash() const;
 };

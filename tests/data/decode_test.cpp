@@ -14,6 +14,7 @@
 
 #include "temper/base/text.h"
 #include "temper/data/source.h"
+#include "tests/paths.h"
 #include "tests/shared_data.h"
 
 namespace temper::data {
@@ -24,7 +25,7 @@ using testing::StartsWith;
 using tests::photographs;
 
 std::filesystem::path fixtures() {
-  return std::filesystem::path(TEMPER_TEST_DATA) / "decode";
+  return tests::fixtures() / "decode";
 }
 
 std::vector<std::uint8_t> load(const std::filesystem::path& path) {

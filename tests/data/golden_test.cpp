@@ -18,6 +18,7 @@
 #include "temper/data/resize.h"
 #include "temper/kernels/normalise.h"
 #include "tests/data/picture.h"
+#include "tests/paths.h"
 
 namespace temper::data {
 namespace {
@@ -25,8 +26,7 @@ namespace {
 using nlohmann::json;
 
 std::string read_fixture(const std::string& name) {
-  std::ifstream file(
-      std::string(TEMPER_TEST_DATA) + "/pixels/" + name, std::ios::binary);
+  std::ifstream file(tests::fixtures() / "pixels" / name, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 

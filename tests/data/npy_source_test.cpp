@@ -5,6 +5,7 @@
 #include "format_bytes.h"
 #include "temper/base/text.h"
 #include "tests/complaint.h"
+#include "tests/paths.h"
 #include "tests/temp_folder.h"
 
 namespace temper::data {
@@ -16,7 +17,7 @@ using tests::complaint;
 using tests::TempFolder;
 
 std::filesystem::path fixture(const std::string& name) {
-  return std::filesystem::path(TEMPER_TEST_DATA) / "arrays" / name;
+  return tests::fixtures() / "arrays" / name;
 }
 
 std::string npy(

@@ -9,6 +9,7 @@
 #include "format_bytes.h"
 #include "temper/data/npz.h"
 #include "tests/complaint.h"
+#include "tests/paths.h"
 #include "tests/temp_folder.h"
 
 namespace temper::data {
@@ -19,7 +20,7 @@ using tests::complaint;
 using tests::TempFolder;
 
 std::filesystem::path fixture(const std::string& name) {
-  return std::filesystem::path(TEMPER_TEST_DATA) / "arrays" / name;
+  return tests::fixtures() / "arrays" / name;
 }
 
 std::string npy(const std::string& header, const std::string& data = "") {
@@ -193,8 +194,7 @@ TEST(Npz, AnAnnouncedSizeMustBeBelievable) {
     bomb.replace(at + 24, 4, std::string("\xf0\xff\xff\x7f", 4));
   const auto path = folder.write("a.npz", bomb);
   EXPECT_THAT(
-      complaint([&] { read_npz(path, "images"); }),
-      HasSubstr("can unpack to"));
+      complaint([&] { read_npz(path, "images"); }), HasSubstr("can unpack to"));
 }
 
 } // namespace

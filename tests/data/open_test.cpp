@@ -4,6 +4,7 @@
 
 #include "temper/base/text.h"
 #include "tests/complaint.h"
+#include "tests/paths.h"
 #include "tests/temp_folder.h"
 
 namespace temper::data {
@@ -59,8 +60,7 @@ TEST(OpenSource, EachKindOpens) {
   const TempFolder folder;
   const auto table = folder.write("a.csv", "x,y\n1,a\n2,b\n3,a\n4,b\n");
   const auto text = folder.write("a.txt", std::string(1000, 'a'));
-  const auto arrays =
-      std::filesystem::path(TEMPER_TEST_DATA) / "arrays" / "stored.npz";
+  const auto arrays = tests::fixtures() / "arrays" / "stored.npz";
   EXPECT_EQ(
       open_source(cat("csv:", table.string()), {}).train->info().name,
       "csv:a.csv");

@@ -91,6 +91,26 @@ TEST(Presets, TheHashChangesWithWhatChangesPixels) {
   EXPECT_NE(other.hash(), hash("cifar", true, 0));
 }
 
+TEST(Presets, OnlyWhatDrawsIsRandom) {
+  EXPECT_FALSE(make_augment("none", true, 128, cifar()).is_random());
+  for (const char* name : {"cifar", "imagenet", "strong"}) {
+    EXPECT_TRUE(make_augment(name, true, 64, cifar()).is_random()) << name;
+    EXPECT_FALSE(make_augment(name, false, 64, cifar()).is_random()) << name;
+  }
+  auto erasing = make_augment("none", true, 0, cifar());
+  erasing.erase_probability = 0.1;
+  EXPECT_TRUE(erasing.is_random());
+}
+
+TEST(Presets, ImagesAreResizedAsAsked) {
+  const auto text = [](Filter filter) {
+    return steps(make_augment("none", true, 128, cifar(), filter));
+  };
+  EXPECT_NE(text(Filter::nearest).find("nearest"), std::string::npos);
+  EXPECT_NE(text(Filter::nearest), text(Filter::bilinear));
+  EXPECT_NE(text(Filter::bicubic), text(Filter::bilinear));
+}
+
 TEST(Placer, PutsPixelsWhereTheLayoutWantsThem) {
   auto augment = make_augment("none", true, 0, cifar());
   const Image image = picture(32, 32, 3, 0, 1);
