@@ -34,6 +34,7 @@ struct Data {
   double val_fraction = 0.1;
   std::string augment = "none";
   std::int64_t image_size = 0; // 0: the source's own
+  std::string resize = "bilinear";
   std::string bad = "error";
   std::int64_t limit = 0; // samples of the training part; 0: all
   std::string target;
@@ -60,6 +61,10 @@ struct Model {
   std::string weights;
   std::string head = "keep";
   std::vector<std::string> freeze;
+  std::int64_t unfreeze_after = 0; // epochs; 0: never
+  std::int64_t feature_views = 0; // of augmented images; 0: not kept
+  std::string feature_cache = "auto";
+  AutoBytes feature_bytes;
   friend bool operator==(const Model&, const Model&) = default;
 };
 
@@ -93,6 +98,7 @@ struct Optimizer {
   std::vector<double> betas = {0.9, 0.999};
   double eps = 1e-8;
   bool nesterov = false;
+  std::vector<std::string> lr_scale; // "features.*=0.1"
   friend bool operator==(const Optimizer&, const Optimizer&) = default;
 };
 
@@ -108,7 +114,14 @@ struct Schedule {
 struct Memory {
   AutoBytes budget;
   AutoCount micro_batch;
+  std::string recompute = "off";
   friend bool operator==(const Memory&, const Memory&) = default;
+};
+
+struct Plan {
+  double seconds = 10;
+  std::string cache = "on";
+  friend bool operator==(const Plan&, const Plan&) = default;
 };
 
 struct Checkpoint {
@@ -122,6 +135,9 @@ struct Config {
   std::string device = "auto";
   bool deterministic = false;
   AutoCount threads;
+  std::string layout = "auto";
+  std::string precision = "fp32";
+  std::string kernels = "auto";
   Run run;
   Data data;
   Loader loader;
@@ -129,6 +145,7 @@ struct Config {
   Train train;
   Optimizer optimizer;
   Schedule schedule;
+  Plan plan;
   Memory memory;
   Checkpoint checkpoint;
   friend bool operator==(const Config&, const Config&) = default;

@@ -112,6 +112,22 @@ struct Expected {
   }
 };
 
+constexpr const char* kPageHead = R"(# Configuration
+
+A config is a TOML file. What it leaves out has the default below; flags and
+`--set KEY=VALUE` go over it. [configs](../configs) has some to start from, and
+the `config.toml` of a run has every key.
+
+```sh
+temper train configs/cifar10-resnet18.toml --epochs 5 --set train.clip=1
+```
+
+An unknown key or a value out of range is refused with its file, its line and
+the nearest one there is. `auto` leaves the choice to temper.
+
+This page is made from the table of the keys: `temper help config --markdown`.
+)";
+
 // "train" of "train.batch"; empty for the keys at the top.
 std::string section_of(const std::string& key) {
   const auto dot = key.find('.');
@@ -168,14 +184,13 @@ std::string help_text() {
 }
 
 std::string reference_markdown() {
-  std::string out;
+  std::string out = kPageHead;
   std::string section = "-";
   for (const Field& field : fields()) {
     const std::string its = section_of(field.key);
     if (its != section)
       out += cat(
-          out.empty() ? "" : "\n",
-          "## ",
+          "\n## ",
           its.empty() ? "At the top" : cat("[", its, "]"),
           "\n\n| key | default | takes | what it is |\n|---|---|---|---|\n");
     section = its;

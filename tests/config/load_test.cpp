@@ -90,6 +90,23 @@ TEST(Config, an_assignment_needs_no_quotes_and_takes_them) {
   EXPECT_THAT(with("model.widths=[8,8]").model.widths, ElementsAre(8, 8));
 }
 
+TEST(Config, what_the_plan_may_choose_is_asked_for_by_name) {
+  EXPECT_EQ(with("layout=channels_last").layout, "channels_last");
+  EXPECT_EQ(with("precision=bf16").precision, "bf16");
+  EXPECT_EQ(with("plan.seconds=2.5").plan.seconds, 2.5);
+  EXPECT_EQ(with("plan.cache=off").plan.cache, "off");
+  EXPECT_EQ(from("").precision, "fp32");
+  EXPECT_EQ(from("").layout, "auto");
+  EXPECT_EQ(from("").plan.seconds, 10);
+  for (const char* bad :
+       {"layout=nhwc",
+        "precision=fp64",
+        "kernels=fast",
+        "plan.seconds=-1",
+        "plan.cache=maybe"})
+    EXPECT_THAT(message([&] { with(bad); }), HasSubstr("is not")) << bad;
+}
+
 TEST(Config, an_unknown_key_names_file_line_and_the_nearest) {
   EXPECT_THAT(
       message([] { from("\n[train]\nbach = 3\n"); }),
