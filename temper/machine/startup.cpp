@@ -61,12 +61,7 @@ void plan_fallback(Startup& startup, const Environment& environment) {
 // LibTorch's own default is one thread on a two-core machine. Efficiency cores
 // are left alone: every operator waits for its slowest thread.
 void plan_threads(Startup& startup, int asked, const Machine& machine) {
-  const auto& cpu = machine.cpu;
-  int fast = cpu.performance > 0 ? cpu.performance : cpu.physical;
-  if (fast == 0) fast = cpu.logical;
-  const int usable = std::max(1, static_cast<int>(cpu.usable));
-  const int automatic = fast > 0 ? std::min(fast, usable) : usable;
-  startup.threads = asked > 0 ? asked : automatic;
+  startup.threads = asked > 0 ? asked : fast_threads(machine.cpu);
   startup.reasons.push_back(
       cat("LibTorch threads: ",
           startup.threads,
@@ -77,6 +72,13 @@ void plan_threads(Startup& startup, int asked, const Machine& machine) {
 }
 
 } // namespace
+
+int fast_threads(const Cpu& cpu) {
+  int fast = cpu.performance > 0 ? cpu.performance : cpu.physical;
+  if (fast == 0) fast = cpu.logical;
+  const int usable = std::max(1, static_cast<int>(cpu.usable));
+  return fast > 0 ? std::min(fast, usable) : usable;
+}
 
 Startup plan_startup(
     const StartupRequest& request,

@@ -29,6 +29,9 @@ struct Startup {
   std::vector<std::string> reasons; // one line each
 };
 
+// One for each fast core this process may use.
+int fast_threads(const Cpu& cpu);
+
 // Error when the environment is one in which training must not start.
 Startup plan_startup(
     const StartupRequest& request,
