@@ -1,0 +1,45 @@
+// Which settings are worth trying here, and which are not and why. A pure
+// function of the machine, the devices that work and what was asked for; the
+// facts about chips and LibTorch versions are in candidates.cpp and nowhere
+// else.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "temper/config/config.h"
+#include "temper/machine/devices.h"
+#include "temper/machine/machine.h"
+#include "temper/plan/plan.h"
+
+namespace temper::plan {
+
+// What the config asks for: each "auto" or fixed.
+struct Requests {
+  std::string device = "auto"; // auto, any, cpu, gpu, mps, cuda, cuda:N
+  std::string layout = "auto"; // auto, contiguous, channels_last
+  std::string precision = "fp32"; // auto, fp32, bf16, fp16
+  std::optional<int> threads;
+  friend bool operator==(const Requests&, const Requests&) = default;
+};
+
+Requests requests_of(const config::Config& config);
+
+struct Candidates {
+  std::vector<Setting> settings; // never empty, most promising first
+  std::vector<RuledOut> ruled_out;
+  // The simplest of what was asked for: what a run gets when nothing could be
+  // measured. Nothing asked: the reference.
+  Setting fallback;
+  Requests asked;
+};
+
+// Error, naming the alternatives, when what is asked for cannot be had on this
+// device, chip or version of LibTorch.
+Candidates find_candidates(
+    const machine::Machine& machine,
+    const std::vector<machine::DeviceReport>& devices,
+    const Requests& asked);
+
+} // namespace temper::plan

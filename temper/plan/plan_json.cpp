@@ -1,0 +1,209 @@
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "temper/base/error.h"
+#include "temper/base/text.h"
+#include "temper/plan/plan.h"
+
+namespace temper::plan {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kSchema = 1;
+constexpr Verdict kVerdicts[] = {
+    Verdict::chosen,
+    Verdict::slower,
+    Verdict::rejected,
+    Verdict::failed,
+    Verdict::hung,
+    Verdict::no_memory,
+    Verdict::skipped};
+
+// One name for each choice, for both directions.
+struct Named {
+  const char* name;
+  Choice Plan::*choice;
+};
+constexpr Named kChoices[] = {
+    {"device", &Plan::device},
+    {"layout", &Plan::layout},
+    {"threads", &Plan::threads},
+    {"workers", &Plan::workers},
+    {"precision", &Plan::precision},
+    {"kernels", &Plan::kernels},
+    {"micro_batch", &Plan::micro_batch}};
+
+[[noreturn]] void refuse(const std::string& key, const std::string& why) {
+  throw Error(
+      cat("[plan] this is not a plan: ", key, " ", why, "."),
+      "Clear the remembered plans (temper plan clear) and measure again.");
+}
+
+// An object that is read key by key; what nobody asked for is an error.
+class Reader {
+ public:
+  Reader(const Json& json, std::string place)
+      : json_(json), place_(std::move(place)) {
+    if (!json_.is_object()) refuse(place_, "is not an object");
+  }
+
+  const Json& at(const char* key) {
+    ++read_;
+    const auto found = json_.find(key);
+    if (found == json_.end()) refuse(name(key), "is missing");
+    return *found;
+  }
+  std::string text(const char* key) {
+    const Json& value = at(key);
+    if (!value.is_string()) refuse(name(key), "is not text");
+    return value.get<std::string>();
+  }
+  bool flag(const char* key) {
+    const Json& value = at(key);
+    if (!value.is_boolean()) refuse(name(key), "is neither true nor false");
+    return value.get<bool>();
+  }
+  double seconds(const char* key) {
+    const Json& value = at(key);
+    if (!value.is_number() || !(value.get<double>() >= 0) ||
+        !std::isfinite(value.get<double>()))
+      refuse(name(key), "is not a number of seconds");
+    return value.get<double>();
+  }
+  int count(const char* key) {
+    constexpr std::int64_t kMost = 1024;
+    const Json& value = at(key);
+    if (!value.is_number_integer() || value.get<std::int64_t>() < 1 ||
+        value.get<std::int64_t>() > kMost)
+      refuse(name(key), cat("is not a whole number from 1 to ", kMost));
+    return value.get<int>();
+  }
+  const Json& list(const char* key) {
+    const Json& value = at(key);
+    if (!value.is_array()) refuse(name(key), "is not a list");
+    return value;
+  }
+  std::string name(const char* key) const {
+    return cat(place_, place_.empty() ? "" : ".", key);
+  }
+  // Every key was asked for.
+  void done() const {
+    if (read_ != json_.size())
+      refuse(place_.empty() ? "it" : place_, "has keys that a plan has not");
+  }
+
+ private:
+  const Json& json_;
+  std::string place_;
+  std::size_t read_ = 0;
+};
+
+Json json(const Setting& setting) {
+  return {
+      {"device", setting.device},
+      {"layout", setting.layout},
+      {"threads", setting.threads},
+      {"precision", setting.precision}};
+}
+
+Json json(const Tried& tried) {
+  return {
+      {"setting", json(tried.setting)},
+      {"step_s", tried.step_s ? Json(*tried.step_s) : Json(nullptr)},
+      {"verdict", to_string(tried.verdict)},
+      {"why", tried.why}};
+}
+
+Setting read_setting(const Json& json, const std::string& place) {
+  Reader reader(json, place);
+  Setting setting;
+  setting.device = reader.text("device");
+  setting.layout = reader.text("layout");
+  setting.threads = reader.count("threads");
+  setting.precision = reader.text("precision");
+  reader.done();
+  return setting;
+}
+
+Verdict read_verdict(const std::string& word, const std::string& place) {
+  for (const Verdict verdict : kVerdicts)
+    if (word == to_string(verdict)) return verdict;
+  refuse(place, cat("is \"", word, "\", which is no verdict"));
+}
+
+Tried read_tried(const Json& json, const std::string& place) {
+  Reader reader(json, place);
+  Tried tried;
+  tried.setting = read_setting(reader.at("setting"), reader.name("setting"));
+  if (json.contains("step_s") && json["step_s"].is_null())
+    reader.at("step_s");
+  else
+    tried.step_s = reader.seconds("step_s");
+  tried.verdict = read_verdict(reader.text("verdict"), reader.name("verdict"));
+  tried.why = reader.text("why");
+  reader.done();
+  return tried;
+}
+
+RuledOut read_ruled_out(const Json& json, const std::string& place) {
+  Reader reader(json, place);
+  RuledOut out{reader.text("what"), reader.text("why")};
+  reader.done();
+  return out;
+}
+
+} // namespace
+
+std::string to_json(const Plan& plan) {
+  Json all = {{"schema", kSchema}};
+  for (const Named& each : kChoices)
+    all[each.name] = {
+        {"value", (plan.*each.choice).value},
+        {"reason", (plan.*each.choice).reason}};
+  all["tried"] = Json::array();
+  for (const Tried& each : plan.tried)
+    all["tried"].push_back(json(each));
+  all["ruled_out"] = Json::array();
+  for (const RuledOut& each : plan.ruled_out)
+    all["ruled_out"].push_back({{"what", each.what}, {"why", each.why}});
+  all["warnings"] = plan.warnings;
+  all["seconds"] = plan.seconds;
+  all["remembered"] = plan.remembered;
+  // Reasons may quote what a library said, in whatever bytes.
+  return all.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Plan plan_from_json(const std::string& text) {
+  const Json all = Json::parse(text, nullptr, false);
+  if (all.is_discarded()) refuse("the text", "is not JSON");
+  Reader reader(all, "");
+  const Json& schema = reader.at("schema");
+  if (schema != kSchema)
+    refuse("schema", cat("is ", schema.dump(), ", not ", kSchema));
+  Plan plan;
+  for (const Named& each : kChoices) {
+    Reader choice(reader.at(each.name), each.name);
+    (plan.*each.choice).value = choice.text("value");
+    (plan.*each.choice).reason = choice.text("reason");
+    choice.done();
+  }
+  if (!parse_int(plan.threads.value))
+    refuse("threads.value", "is not a whole number");
+  int n = 0;
+  for (const Json& each : reader.list("tried"))
+    plan.tried.push_back(read_tried(each, cat("tried[", n++, "]")));
+  n = 0;
+  for (const Json& each : reader.list("ruled_out"))
+    plan.ruled_out.push_back(read_ruled_out(each, cat("ruled_out[", n++, "]")));
+  for (const Json& each : reader.list("warnings")) {
+    if (!each.is_string()) refuse("warnings", "are not texts");
+    plan.warnings.push_back(each.get<std::string>());
+  }
+  plan.seconds = reader.seconds("seconds");
+  plan.remembered = reader.flag("remembered");
+  reader.done();
+  return plan;
+}
+
+} // namespace temper::plan

@@ -1,0 +1,202 @@
+#include "temper/plan/reasons.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "temper/base/text.h"
+
+namespace temper::plan {
+namespace {
+
+using Value = std::function<std::string(const Setting&)>;
+
+struct Field {
+  const char* name;
+  Value value;
+  Choice Plan::*choice;
+  bool asked;
+  bool changes_numbers; // worth saying that gradients are the same
+};
+
+std::string threads_value(const Setting& setting) {
+  return cat(setting.threads);
+}
+
+// What stands in a sentence: "2 threads", "contiguous".
+std::string spoken(const Field& field, const Setting& setting) {
+  return field.choice == &Plan::threads ? plural(setting.threads, "thread")
+                                        : field.value(setting);
+}
+
+int differences(const Setting& a, const Setting& b) {
+  return (a.device != b.device) + (a.layout != b.layout) +
+      (a.threads != b.threads) + (a.precision != b.precision);
+}
+
+bool measured(const Tried& tried) {
+  return tried.step_s &&
+      (tried.verdict == Verdict::slower || tried.verdict == Verdict::chosen);
+}
+
+// The fairest comparison: as much alike as possible, then the fastest. The
+// other device is held against at its best, whatever else it needs for it.
+const Tried* rival(
+    const Plan& plan,
+    const Field& field,
+    const Setting& chosen,
+    const std::function<bool(const Tried&)>& counts) {
+  const bool at_its_best = field.choice == &Plan::device;
+  const Tried* best = nullptr;
+  const auto rank = [&](const Tried& each) {
+    return std::pair(
+        at_its_best ? 0 : differences(each.setting, chosen),
+        each.step_s.value_or(0));
+  };
+  for (const Tried& each : plan.tried) {
+    if (field.value(each.setting) == field.value(chosen) || !counts(each))
+      continue;
+    // What another device does with a layout says nothing about this one.
+    if (!at_its_best && each.setting.device != chosen.device) continue;
+    if (!best || rank(each) < rank(*best)) best = &each;
+  }
+  return best;
+}
+
+// What was known beforehand of another value of this field.
+std::string
+ruled_out_reason(const Plan& plan, const Field& field, const Setting& chosen) {
+  static const std::vector<std::string> kLayouts{"contiguous", "channels_last"};
+  static const std::vector<std::string> kPrecisions{"fp32", "bf16", "fp16"};
+  std::vector<std::string> reasons;
+  for (const RuledOut& each : plan.ruled_out) {
+    if (field.choice == &Plan::device) {
+      if (!contains(each.what, ","))
+        reasons.push_back(cat(each.what, " ", each.why));
+      continue;
+    }
+    const auto& words = field.choice == &Plan::layout ? kLayouts : kPrecisions;
+    if (field.choice == &Plan::threads) continue;
+    for (const std::string& word : words)
+      if (each.what == cat(chosen.device, ", ", word))
+        reasons.push_back(each.why);
+  }
+  return join(reasons, "; ");
+}
+
+std::string compared(
+    const Field& field,
+    const Tried& mine,
+    const Tried& other,
+    const Setting& chosen) {
+  const std::string name = spoken(field, other.setting);
+  constexpr double kNotable = 1.02;
+  if (*other.step_s < *mine.step_s * kNotable)
+    return cat(
+        "as fast as ",
+        name,
+        " (",
+        step_text(*mine.step_s),
+        " and ",
+        step_text(*other.step_s),
+        " a step), and simpler");
+  std::string reason = faster_text(*mine.step_s, *other.step_s, name);
+  if (field.changes_numbers && !is_reference(chosen))
+    reason += ", same gradients";
+  return reason;
+}
+
+std::string trouble(const Tried& tried) {
+  if (tried.verdict == Verdict::no_memory) return " ran out of memory";
+  if (tried.verdict == Verdict::rejected)
+    return cat(" was rejected: ", tried.why);
+  return cat(" ", to_string(tried.verdict), ": ", tried.why);
+}
+
+std::string
+reason_for(const Plan& plan, const Field& field, const Setting& chosen) {
+  if (field.asked) return "as asked";
+  const Tried* mine = nullptr;
+  for (const Tried& each : plan.tried)
+    if (each.setting == chosen && each.step_s) mine = &each;
+  std::vector<std::string> reasons;
+  const Tried* slower = mine ? rival(plan, field, chosen, measured) : nullptr;
+  if (slower) reasons.push_back(compared(field, *mine, *slower, chosen));
+  // Worth a word only where a value never worked, in whatever company.
+  const auto worked = [&](const Tried& each) {
+    return std::any_of(
+        plan.tried.begin(), plan.tried.end(), [&](const Tried& known_one) {
+          return measured(known_one) &&
+              known_one.setting.device == each.setting.device &&
+              field.value(known_one.setting) == field.value(each.setting);
+        });
+  };
+  const Tried* failed = rival(plan, field, chosen, [&](const Tried& each) {
+    return each.verdict != Verdict::skipped && !measured(each) && !worked(each);
+  });
+  if (failed)
+    reasons.push_back(cat(spoken(field, failed->setting), trouble(*failed)));
+  const std::string known = ruled_out_reason(plan, field, chosen);
+  if (!known.empty()) reasons.push_back(known);
+  if (!reasons.empty()) return join(reasons, "; ");
+  if (field.choice == &Plan::threads && chosen.device != "cpu")
+    return "one for each fast core; the GPU does the work";
+  const Tried* skipped =
+      rival(plan, field, chosen, [](const Tried&) { return true; });
+  if (skipped)
+    return cat(
+        spoken(field, skipped->setting), " not measured: ", skipped->why);
+  return field.choice == &Plan::threads ? "one for each fast core"
+                                        : "nothing else to choose from";
+}
+
+} // namespace
+
+std::string
+faster_text(double step_s, double other_s, const std::string& other) {
+  std::string mine = step_text(step_s);
+  const std::string theirs = step_text(other_s);
+  const auto unit = [](const std::string& text) {
+    return text.substr(text.find(' '));
+  };
+  if (unit(mine) == unit(theirs)) mine.erase(mine.find(' '));
+  return cat(
+      decimals(other_s / step_s, 2),
+      "x faster than ",
+      other,
+      " (",
+      mine,
+      " against ",
+      theirs,
+      " a step)");
+}
+
+void explain(Plan& plan, const Setting& chosen, const Requests& asked) {
+  const Field fields[] = {
+      {"device",
+       [](const Setting& s) { return s.device; },
+       &Plan::device,
+       asked.device != "auto" && asked.device != "any",
+       true},
+      {"layout",
+       [](const Setting& s) { return s.layout; },
+       &Plan::layout,
+       asked.layout != "auto",
+       true},
+      {"threads",
+       threads_value,
+       &Plan::threads,
+       asked.threads.has_value(),
+       false},
+      {"precision",
+       [](const Setting& s) { return s.precision; },
+       &Plan::precision,
+       asked.precision != "auto",
+       true}};
+  for (const Field& field : fields)
+    plan.*field.choice = {field.value(chosen), reason_for(plan, field, chosen)};
+  if (asked.precision == "fp32")
+    plan.precision.reason =
+        "the default; precision = \"auto\" tries half precision too";
+}
+
+} // namespace temper::plan

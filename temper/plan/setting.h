@@ -1,0 +1,29 @@
+// One way to run a training step: where, in which memory layout, with how many
+// threads and in which precision. What candidates proposes, a Rig opens and
+// the plan settles on.
+#pragma once
+
+#include <string>
+
+namespace temper::plan {
+
+struct Setting {
+  std::string device = "cpu"; // as LibTorch spells it: "cuda:0", "mps"
+  std::string layout = "contiguous"; // or "channels_last"
+  int threads = 1; // of LibTorch's operators on the CPU
+  std::string precision = "fp32"; // or "bf16", "fp16": autocast
+  friend bool operator==(const Setting&, const Setting&) = default;
+};
+
+// "cpu, channels_last, 4 threads, fp32"
+std::string to_text(const Setting& setting);
+
+// Contiguous fp32 on the CPU is what every gradient is held against; the
+// number of threads does not matter for it.
+bool is_reference(const Setting& setting);
+
+// A total order, simplest first: of two settings equally fast, the plan takes
+// the simpler one, so that the same machine gets the same plan tomorrow.
+bool simpler(const Setting& a, const Setting& b);
+
+} // namespace temper::plan

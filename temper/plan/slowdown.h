@@ -1,0 +1,67 @@
+// Notices when a run gets slow and stays slow, and says what probably did it.
+// A pure state machine over step times and gauges: the plan stays as it is, the
+// event goes into the journal.
+//
+// Steps are looked at in windows of a fixed number; a window counts by its
+// median, so that single slow steps (a checkpoint, a page fault) are nothing.
+// Several slow windows in a row are a slow-down, told once; after a window as
+// fast as before, it may be told again.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "temper/machine/gauges.h"
+
+namespace temper::plan {
+
+// What the gauges say of things that slow a run down.
+struct Conditions {
+  machine::Thermal thermal = machine::Thermal::unknown;
+  machine::Pressure pressure = machine::Pressure::unknown;
+  std::optional<double> others_cpu; // cores that other programs keep busy
+  std::uint64_t swap_used_bytes = 0;
+  std::optional<double> memory_stall; // 0..1
+};
+
+Conditions conditions_of(const machine::Sample& sample, int logical_cores);
+
+struct SpeedChange {
+  bool slower = false; // false: as fast as before again
+  double before_s = 0; // a step
+  double now_s = 0;
+  std::string text; // one sentence, with the likely cause
+};
+
+class SlowdownWatch {
+ public:
+  struct Limits {
+    int window = 20; // steps
+    int windows = 3; // slow ones in a row
+    double slow = 1.25;
+    double recovered = 1.1;
+  };
+  SlowdownWatch();
+  explicit SlowdownWatch(Limits limits);
+
+  // After every step; `now` is the latest that is known.
+  std::optional<SpeedChange> see(double step_s, const Conditions& now);
+  // Steps are no longer comparable with those before: another micro-batch.
+  void reset();
+
+ private:
+  Limits limits_;
+  std::vector<double> window_s_;
+  std::optional<double> best_s_; // the fastest window so far
+  Conditions at_best_;
+  std::vector<double> slow_s_; // medians of slow windows in a row
+  bool told_ = false;
+};
+
+// "the machine is hot (thermal level heavy) ..."; compares with how it was when
+// the run was fast.
+std::string likely_cause(const Conditions& before, const Conditions& now);
+
+} // namespace temper::plan

@@ -1,0 +1,381 @@
+#include "temper/plan/calibrate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "temper/base/text.h"
+#include "tests/plan/fake_rig.h"
+
+namespace temper::plan {
+namespace {
+
+using fakes::Behaviour;
+using fakes::FakeRig;
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+const Setting kReference{"cpu", "contiguous", 4, "fp32"};
+const Setting kOneThread{"cpu", "contiguous", 1, "fp32"};
+const Setting kLast{"cpu", "channels_last", 4, "fp32"};
+const Setting kMps{"mps", "contiguous", 4, "fp32"};
+const Setting kCuda{"cuda:0", "contiguous", 4, "fp32"};
+const Setting kHalf{"cpu", "contiguous", 4, "bf16"};
+
+// What hangs would never end: the margin is for tests that share the machine.
+constexpr double kBusyMachine_s = 3;
+
+class Calibrate : public testing::Test {
+ protected:
+  void add(const Setting& setting, const Behaviour& behaviour) {
+    candidates_.settings.push_back(setting);
+    rig_->behaviours[to_text(setting)] = behaviour;
+  }
+  Plan measured(double seconds = 10) {
+    candidates_.fallback = kReference;
+    CalibrateOptions options;
+    options.seconds = seconds;
+    options.now = [clock = rig_->clock] { return clock->now(); };
+    return calibrate(candidates_, rig_, options);
+  }
+  // With the real clock: what hangs, hangs.
+  Plan really_measured(double seconds) {
+    candidates_.fallback = kReference;
+    CalibrateOptions options;
+    options.seconds = seconds;
+    const auto before = std::chrono::steady_clock::now();
+    Plan plan = calibrate(candidates_, rig_, options);
+    took_s_ =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - before)
+            .count();
+    return plan;
+  }
+  static Tried tried(const Plan& plan, const Setting& setting) {
+    for (const Tried& each : plan.tried)
+      if (each.setting == setting) return each;
+    ADD_FAILURE() << to_text(setting) << " is not in the plan";
+    return {};
+  }
+
+  std::shared_ptr<FakeRig> rig_ = std::make_shared<FakeRig>();
+  Candidates candidates_;
+  double took_s_ = 0;
+};
+
+TEST_F(Calibrate, the_fastest_wins_and_says_by_how_much) {
+  add(kReference, {.step_s = 0.243});
+  add(kLast, {.step_s = 0.171});
+  const Plan plan = measured();
+  EXPECT_EQ(plan.setting(), kLast);
+  EXPECT_EQ(
+      plan.layout.reason,
+      "1.42x faster than contiguous (171 against 243 ms a step), same "
+      "gradients");
+  EXPECT_EQ(tried(plan, kLast).verdict, Verdict::chosen);
+  EXPECT_EQ(tried(plan, kReference).verdict, Verdict::slower);
+  EXPECT_NEAR(tried(plan, kReference).step_s.value_or(0), 0.243, 1e-9);
+  EXPECT_EQ(rig_->checked[to_text(kLast)], 1);
+  EXPECT_THAT(plan.warnings, IsEmpty());
+}
+
+TEST_F(Calibrate, fast_and_wrong_loses_to_slow_and_right) {
+  add(kReference, {.step_s = 0.4});
+  add(kLast, {.step_s = 0.3});
+  add(kMps, {.step_s = 0.05, .agrees = false, .parameter = "conv1.weight"});
+  const Plan plan = measured();
+  EXPECT_EQ(plan.setting(), kLast);
+  EXPECT_EQ(tried(plan, kMps).verdict, Verdict::rejected);
+  EXPECT_THAT(tried(plan, kMps).why, HasSubstr("conv1.weight"));
+  EXPECT_THAT(
+      plan.device.reason,
+      AllOf(HasSubstr("mps was rejected"), HasSubstr("conv1.weight")));
+  EXPECT_EQ(rig_->checked[to_text(kLast)], 1);
+}
+
+TEST_F(Calibrate, the_reference_needs_no_check) {
+  add(kReference, {.step_s = 0.1, .agrees = false});
+  add(kMps, {.step_s = 0.5});
+  const Plan plan = measured();
+  EXPECT_EQ(plan.setting(), kReference);
+  EXPECT_THAT(rig_->checked, IsEmpty());
+  EXPECT_THAT(
+      plan.device.reason, HasSubstr("5.00x faster than mps (100 against 500"));
+}
+
+TEST_F(Calibrate, whoever_throws_is_out_with_the_reason) {
+  add(kReference, {.step_s = 0.4});
+  add(kMps, {.step_s = 0.1, .throws = true});
+  const Plan plan = measured();
+  EXPECT_EQ(plan.setting(), kReference);
+  EXPECT_EQ(tried(plan, kMps).verdict, Verdict::failed);
+  EXPECT_EQ(tried(plan, kMps).why, "no such kernel");
+  EXPECT_THAT(plan.device.reason, HasSubstr("mps failed: no such kernel"));
+}
+
+TEST_F(Calibrate, whoever_has_no_memory_is_out) {
+  add(kReference, {.step_s = 0.4});
+  add(kMps, {.step_s = 0.1, .memory = 5000});
+  const Plan plan = measured();
+  EXPECT_EQ(plan.setting(), kReference);
+  EXPECT_EQ(tried(plan, kMps).verdict, Verdict::no_memory);
+  EXPECT_THAT(plan.device.reason, HasSubstr("mps ran out of memory"));
+}
+
+TEST_F(Calibrate, memory_held_by_others_is_not_held_against_anybody) {
+  add(kReference, {.step_s = 0.2, .memory = 600});
+  add(kLast, {.step_s = 0.15, .memory = 600});
+  const Plan plan = measured();
+  EXPECT_EQ(plan.setting(), kLast);
+  EXPECT_TRUE(tried(plan, kReference).step_s.has_value());
+}
+
+TEST_F(Calibrate, nothing_stays_open) {
+  add(kReference, {.step_s = 0.2, .memory = 1});
+  add(kLast, {.step_s = 0.15, .memory = 1});
+  add(kHalf, {.step_s = 0.1, .agrees = false, .memory = 1});
+  measured();
+  EXPECT_EQ(rig_->used(), 0);
+}
+
+TEST_F(Calibrate, a_reason_blames_no_value_for_the_fault_of_another) {
+  add(kReference, {.step_s = 0.2});
+  add(kLast, {.step_s = 0.1});
+  add(kHalf, {.throws = true}); // contiguous, and that is not why
+  const Plan plan = measured();
+  EXPECT_THAT(plan.layout.reason, Not(HasSubstr("failed")));
+  candidates_.asked.precision = "auto";
+  EXPECT_THAT(
+      measured().precision.reason, HasSubstr("bf16 failed: no such kernel"));
+}
+
+TEST_F(Calibrate, a_tie_goes_to_the_simpler_one) {
+  add(kLast, {.step_s = 0.100});
+  add(kReference, {.step_s = 0.101});
+  add(kHalf, {.step_s = 0.0995});
+  const Plan plan = measured();
+  EXPECT_EQ(plan.setting(), kReference);
+  EXPECT_THAT(plan.layout.reason, HasSubstr("as fast as channels_last"));
+  EXPECT_THAT(tried(plan, kLast).why, HasSubstr("simpler"));
+}
+
+TEST_F(Calibrate, the_first_step_does_not_count) {
+  add(kReference, {.step_s = 0.2});
+  add(kMps, {.step_s = 0.1, .first_s = 2});
+  EXPECT_EQ(measured().setting(), kMps);
+}
+
+TEST_F(Calibrate, clearly_slower_ones_are_timed_once) {
+  add(kReference, {.step_s = 0.5});
+  add(kLast, {.step_s = 0.1});
+  add(kMps, {.step_s = 0.102});
+  measured();
+  EXPECT_EQ(rig_->steps[to_text(kReference)], 2); // warm-up and one
+  EXPECT_GT(rig_->steps[to_text(kLast)], 4);
+}
+
+TEST_F(Calibrate, short_steps_are_timed_many_at_once) {
+  add(kReference, {.step_s = 0.001});
+  add(kOneThread, {.step_s = 0.0005});
+  const Plan plan = measured();
+  EXPECT_EQ(plan.setting(), kOneThread);
+  EXPECT_NEAR(tried(plan, kOneThread).step_s.value_or(0), 0.0005, 1e-9);
+  EXPECT_GE(rig_->steps[to_text(kOneThread)], 40);
+  EXPECT_THAT(plan.threads.reason, HasSubstr("2.00x faster than 4 threads"));
+}
+
+TEST_F(Calibrate, the_budget_holds_with_slow_steps) {
+  add(kMps, {.step_s = 1.1});
+  add(kLast, {.step_s = 1.3});
+  add(kReference, {.step_s = 1.5});
+  add(kOneThread, {.step_s = 1.9});
+  const double before_s = rig_->clock->now();
+  const Plan plan = measured(10);
+  EXPECT_LE(rig_->clock->now() - before_s, 10);
+  EXPECT_EQ(plan.setting(), kMps);
+  EXPECT_EQ(tried(plan, kOneThread).verdict, Verdict::skipped);
+  EXPECT_THAT(tried(plan, kOneThread).why, HasSubstr("no time"));
+  EXPECT_NEAR(plan.seconds, rig_->clock->now() - before_s, 1e-9);
+}
+
+TEST_F(Calibrate, steps_too_long_to_be_timed_give_the_fallback) {
+  add(kLast, {.step_s = 7});
+  add(kReference, {.step_s = 7});
+  const Plan plan = measured(10);
+  EXPECT_EQ(plan.setting(), kReference);
+  EXPECT_THAT(tried(plan, kLast).why, HasSubstr("too long to be measured"));
+  EXPECT_EQ(rig_->steps[to_text(kReference)], 0);
+  EXPECT_THAT(plan.warnings, Contains(HasSubstr("no setting could be")));
+}
+
+TEST_F(Calibrate, nobody_left_gives_the_reference_with_the_reason) {
+  add(kMps, {.throws = true});
+  add(kReference, {.throws = true});
+  const Plan plan = measured();
+  EXPECT_EQ(plan.setting(), kReference);
+  EXPECT_THAT(
+      plan.warnings,
+      Contains(AllOf(
+          HasSubstr("no setting could be measured"),
+          HasSubstr("no such kernel"))));
+  EXPECT_THAT(plan.device.reason, HasSubstr("no setting could be measured"));
+}
+
+TEST_F(Calibrate, what_was_asked_for_is_used_and_the_doubt_is_told) {
+  candidates_.asked.device = "mps";
+  add(kMps, {.agrees = false});
+  candidates_.fallback = kMps;
+  CalibrateOptions options;
+  options.now = [this] { return rig_->clock->now(); };
+  const Plan plan = calibrate(candidates_, rig_, options);
+  EXPECT_EQ(plan.setting(), kMps);
+  EXPECT_EQ(plan.device.reason, "as asked");
+  EXPECT_THAT(
+      plan.warnings,
+      Contains(AllOf(HasSubstr("rejected"), HasSubstr("fc.weight"))));
+}
+
+TEST_F(Calibrate, one_setting_that_is_the_reference_is_not_measured) {
+  add(kReference, {.throws = true});
+  const Plan plan = measured();
+  EXPECT_EQ(plan.setting(), kReference);
+  EXPECT_THAT(rig_->opened, IsEmpty());
+  EXPECT_THAT(plan.warnings, IsEmpty());
+}
+
+TEST_F(Calibrate, a_short_run_is_not_measured_further) {
+  add(kMps, {.step_s = 0.01});
+  add(kLast, {.step_s = 0.1});
+  add(kReference, {.step_s = 0.1});
+  candidates_.fallback = kReference;
+  CalibrateOptions options;
+  options.now = [this] { return rig_->clock->now(); };
+  options.run_steps = 499; // 5 s on mps, 49.9 s on the CPU
+  const Plan plan = calibrate(candidates_, rig_, options);
+  EXPECT_EQ(plan.setting(), kReference);
+  EXPECT_THAT(plan.device.reason, HasSubstr("the run takes about 49.9 s"));
+  EXPECT_THAT(plan.warnings, IsEmpty());
+  EXPECT_EQ(rig_->opened[to_text(kLast)], 0);
+  EXPECT_THAT(rig_->checked, IsEmpty());
+  // Short on the GPU only: the choice matters.
+  options.run_steps = 501;
+  EXPECT_EQ(calibrate(candidates_, rig_, options).setting(), kMps);
+  EXPECT_EQ(rig_->used(), 0);
+}
+
+TEST_F(Calibrate, time_is_kept_for_comparing_gradients) {
+  add(kReference, {.step_s = 1.0});
+  add(kLast, {.step_s = 0.9});
+  const double before_s = rig_->clock->now();
+  EXPECT_EQ(measured(10).setting(), kLast);
+  // Two of each, no rounds (6 s are kept), and a check of one step here.
+  EXPECT_NEAR(rig_->clock->now() - before_s, 2 * 1.9 + 0.9, 1e-6);
+}
+
+TEST_F(Calibrate, an_interrupt_ends_it) {
+  add(kReference, {.step_s = 0.1});
+  add(kLast, {.step_s = 0.1});
+  candidates_.fallback = kReference;
+  CalibrateOptions options;
+  options.now = [this] { return rig_->clock->now(); };
+  options.stop = [] { return true; };
+  const Plan plan = calibrate(candidates_, rig_, options);
+  EXPECT_THAT(rig_->opened, IsEmpty());
+  EXPECT_THAT(tried(plan, kLast).why, HasSubstr("interrupted"));
+}
+
+TEST_F(Calibrate, a_hanging_device_costs_neither_the_run_nor_the_budget) {
+  const Setting other_mps{"mps", "contiguous", 4, "fp16"};
+  add(kMps, {.hangs = true});
+  add(other_mps, {.step_s = 0.001});
+  add(kLast, {.step_s = 0.1});
+  add(kReference, {.step_s = 0.2});
+  rig_->clock = std::make_shared<fakes::FakeClock>();
+  // Fake steps take no real time: their samples are the noise of the machine,
+  // only the hanging one matters here.
+  const Plan plan = really_measured(1.0);
+  EXPECT_LT(took_s_, 1.0 + kBusyMachine_s);
+  EXPECT_EQ(plan.device.value, "cpu");
+  EXPECT_EQ(tried(plan, kMps).verdict, Verdict::hung);
+  EXPECT_EQ(tried(plan, other_mps).verdict, Verdict::skipped);
+  EXPECT_THAT(tried(plan, other_mps).why, HasSubstr("did not come back"));
+  EXPECT_EQ(rig_->opened[to_text(other_mps)], 0);
+  EXPECT_THAT(plan.device.reason, HasSubstr("mps hung"));
+  EXPECT_THAT(plan.warnings, Contains(HasSubstr("never came back")));
+  rig_->gate->open();
+}
+
+TEST_F(Calibrate, several_hanging_devices_leave_time_for_the_rest) {
+  add(kCuda, {.hangs = true});
+  add(kMps, {.hangs = true});
+  add(kReference, {.step_s = 0.2});
+  add(kOneThread, {.step_s = 0.2});
+  const Plan plan = really_measured(1.2);
+  EXPECT_LT(took_s_, 1.2 + kBusyMachine_s);
+  EXPECT_EQ(tried(plan, kCuda).verdict, Verdict::hung);
+  EXPECT_EQ(tried(plan, kMps).verdict, Verdict::hung);
+  EXPECT_EQ(plan.device.value, "cpu");
+  EXPECT_EQ(tried(plan, plan.setting()).verdict, Verdict::chosen);
+  rig_->gate->open();
+}
+
+TEST_F(Calibrate, a_check_that_hangs_does_not_win) {
+  add(kMps, {.step_s = 0.0, .hangs_in_parity = true});
+  candidates_.fallback = kMps;
+  const Plan plan = really_measured(0.6);
+  EXPECT_LT(took_s_, 0.6 + kBusyMachine_s);
+  EXPECT_EQ(tried(plan, kMps).verdict, Verdict::hung);
+  EXPECT_EQ(plan.setting(), kReference);
+  rig_->gate->open();
+}
+
+// Every order of the same candidates gives the same plan, word for word.
+TEST_F(Calibrate, the_order_of_candidates_does_not_matter) {
+  add(kReference, {.step_s = 0.2});
+  add(kOneThread, {.step_s = 0.199});
+  add(kLast, {.step_s = 0.11});
+  add(kMps, {.step_s = 0.05, .agrees = false});
+  add(kCuda, {.step_s = 0.1, .throws = true});
+  add(kHalf, {.step_s = 0.109});
+  auto& settings = candidates_.settings;
+  std::sort(settings.begin(), settings.end(), simpler);
+  std::optional<Plan> first;
+  int orders = 0;
+  do {
+    rig_->clock = std::make_shared<fakes::FakeClock>();
+    Plan plan = measured(30);
+    for (Tried& each : plan.tried) // sums of the clock differ in last bits
+      if (each.step_s) each.step_s = std::round(*each.step_s * 1e6) / 1e6;
+    plan.seconds = 0;
+    if (!first) first = plan;
+    ASSERT_EQ(plan, *first) << to_json(plan) << to_json(*first);
+    ++orders;
+  } while (std::next_permutation(settings.begin(), settings.end(), simpler));
+  EXPECT_EQ(orders, 720);
+  EXPECT_EQ(first->setting(), kLast);
+}
+
+TEST(WhyNotMeasure, short_runs_do_not_pay) {
+  EXPECT_EQ(why_not_measure(std::nullopt, 10), std::nullopt);
+  EXPECT_EQ(why_not_measure(50, 10), std::nullopt);
+  EXPECT_THAT(
+      why_not_measure(49, 10).value_or(""),
+      AllOf(HasSubstr("49.0 s"), HasSubstr("10.0 s")));
+  EXPECT_THAT(why_not_measure(1e9, 0).value_or(""), HasSubstr("plan.seconds"));
+}
+
+TEST_F(Calibrate, a_plan_that_was_not_measured_says_why) {
+  candidates_.settings = {kLast, kReference};
+  candidates_.fallback = kReference;
+  const Plan plan = plan_unmeasured(candidates_, "the run is short");
+  EXPECT_EQ(plan.setting(), kReference);
+  EXPECT_EQ(plan.layout.reason, "channels_last not measured: the run is short");
+  EXPECT_THAT(to_text(plan), Not(HasSubstr("measured in")));
+}
+
+} // namespace
+} // namespace temper::plan

@@ -1,0 +1,243 @@
+#include "temper/plan/candidates.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "temper/base/error.h"
+#include "temper/base/text.h"
+
+namespace temper::plan {
+namespace {
+
+using machine::DeviceReport;
+using machine::Machine;
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+Machine mac(const std::string& chip, const std::string& torch) {
+  Machine machine;
+  machine.platform.os = "macos";
+  machine.platform.version = "15.3";
+  machine.cpu.model = chip;
+  machine.cpu.arch = machine.cpu.chip_arch = "arm64";
+  machine.cpu.performance = 4;
+  machine.cpu.efficiency = 4;
+  machine.cpu.physical = machine.cpu.logical = 8;
+  machine.cpu.usable = 8;
+  machine.libtorch.version = torch;
+  return machine;
+}
+
+Machine linux_box() {
+  Machine machine;
+  machine.platform.os = "linux";
+  machine.cpu.performance = machine.cpu.physical = 2;
+  machine.cpu.logical = 4;
+  machine.cpu.usable = 4;
+  machine.libtorch.version = "1.13.1";
+  return machine;
+}
+
+const std::vector<DeviceReport> kMacDevices{
+    {"mps", "Apple", true, ""},
+    {"cpu", "", true, ""}};
+const std::vector<DeviceReport> kCpuOnly{{"cpu", "", true, ""}};
+const std::vector<DeviceReport> kCuda{
+    {"cuda:0", "A100", true, ""},
+    {"cuda:1", "A100", true, ""},
+    {"cpu", "", true, ""}};
+
+std::vector<std::string> names(const Candidates& found) {
+  std::vector<std::string> all;
+  for (const Setting& each : found.settings)
+    all.push_back(to_text(each));
+  return all;
+}
+
+std::vector<std::string> ruled_out(const Candidates& found) {
+  std::vector<std::string> all;
+  for (const RuledOut& each : found.ruled_out)
+    all.push_back(each.what + ": " + each.why);
+  return all;
+}
+
+std::string message(
+    const Machine& machine,
+    const std::vector<DeviceReport>& devices,
+    const Requests& asked) {
+  try {
+    find_candidates(machine, devices, asked);
+  } catch (const Error& error) {
+    return std::string(error.what()) + " " + error.hint();
+  }
+  return "no error";
+}
+
+TEST(Candidates, a_plain_box_has_layouts_times_threads) {
+  const auto found = find_candidates(linux_box(), kCpuOnly, {});
+  EXPECT_THAT(
+      names(found),
+      ElementsAre(
+          "cpu, channels_last, 2 threads, fp32",
+          "cpu, contiguous, 2 threads, fp32",
+          "cpu, channels_last, 1 thread, fp32",
+          "cpu, contiguous, 1 thread, fp32"));
+  EXPECT_EQ(to_text(found.fallback), "cpu, contiguous, 2 threads, fp32");
+}
+
+TEST(Candidates, a_mac_tries_the_gpu_first_and_only_contiguous_on_it) {
+  const auto found =
+      find_candidates(mac("Apple M1", "2.14.0"), kMacDevices, {});
+  EXPECT_EQ(names(found).front(), "mps, contiguous, 4 threads, fp32");
+  EXPECT_THAT(names(found), Not(Contains(HasSubstr("mps, channels_last"))));
+  EXPECT_THAT(
+      ruled_out(found),
+      Contains(AllOf(
+          HasSubstr("mps, channels_last"), HasSubstr("wrong gradients"))));
+  EXPECT_THAT(names(found), Contains("cpu, channels_last, 8 threads, fp32"));
+  EXPECT_THAT(names(found), Contains("cpu, contiguous, 1 thread, fp32"));
+  EXPECT_TRUE(is_reference(found.fallback));
+}
+
+TEST(Candidates, threads_stay_within_what_the_process_may_use) {
+  Machine machine = mac("Apple M1", "2.14.0");
+  machine.cpu.usable = 2.5;
+  for (const Setting& each : find_candidates(machine, kMacDevices, {}).settings)
+    EXPECT_LE(each.threads, 2);
+}
+
+TEST(Candidates, automatic_precision_follows_chip_and_version) {
+  const auto has = [](const Machine& machine, const char* what) {
+    Requests asked;
+    asked.precision = "auto";
+    const auto found = find_candidates(machine, kMacDevices, asked);
+    for (const Setting& each : found.settings)
+      if (each.device == "mps" && each.precision == what) return true;
+    return false;
+  };
+  EXPECT_FALSE(has(mac("Apple M3 Max", "2.4.1"), "fp16"));
+  EXPECT_TRUE(has(mac("Apple M1", "2.5.0"), "fp16"));
+  EXPECT_FALSE(has(mac("Apple M3 Max", "2.5.1"), "bf16"));
+  EXPECT_TRUE(has(mac("Apple M3 Max", "2.6.0"), "bf16"));
+  EXPECT_FALSE(has(mac("Apple M1", "2.14.0"), "bf16"));
+  EXPECT_FALSE(has(mac("Apple M2 Pro", "2.14.0"), "bf16"));
+  Machine old = mac("Apple M3", "2.6.0");
+  old.platform.version = "13.6";
+  EXPECT_FALSE(has(old, "bf16"));
+}
+
+TEST(Candidates, bf16_on_a_cpu_is_tried_where_it_has_instructions) {
+  Requests asked;
+  asked.precision = "auto";
+  Machine machine = linux_box();
+  const auto without = find_candidates(machine, kCpuOnly, asked);
+  EXPECT_THAT(names(without), Not(Contains(HasSubstr("bf16"))));
+  EXPECT_THAT(ruled_out(without), Contains(HasSubstr("no bf16 instructions")));
+  EXPECT_THAT(ruled_out(without), Contains(HasSubstr("cpu, fp16")));
+  machine.cpu.features = {"avx512_bf16"};
+  const auto with = find_candidates(machine, kCpuOnly, asked);
+  EXPECT_THAT(names(with), Contains("cpu, contiguous, 2 threads, bf16"));
+  // Asked for, it is obeyed even where it is slow.
+  asked.precision = "bf16";
+  for (const Setting& each :
+       find_candidates(linux_box(), kCpuOnly, asked).settings)
+    EXPECT_EQ(each.precision, "bf16");
+}
+
+TEST(Candidates, what_is_fixed_is_obeyed_and_the_rest_is_planned) {
+  Requests asked;
+  asked.device = "cpu";
+  asked.threads = 3;
+  const auto found =
+      find_candidates(mac("Apple M1", "2.14.0"), kMacDevices, asked);
+  EXPECT_THAT(
+      names(found),
+      ElementsAre(
+          "cpu, channels_last, 3 threads, fp32",
+          "cpu, contiguous, 3 threads, fp32"));
+  asked = {};
+  asked.device = "mps";
+  const auto gpu =
+      find_candidates(mac("Apple M1", "2.14.0"), kMacDevices, asked);
+  EXPECT_THAT(names(gpu), ElementsAre("mps, contiguous, 4 threads, fp32"));
+  EXPECT_EQ(gpu.fallback.device, "mps");
+}
+
+TEST(Candidates, of_several_gpus_alike_the_first_is_tried) {
+  const auto found = find_candidates(linux_box(), kCuda, {});
+  EXPECT_THAT(names(found), Not(Contains(HasSubstr("cuda:1"))));
+  EXPECT_THAT(names(found), Contains("cuda:0, channels_last, 2 threads, fp32"));
+  Requests asked;
+  asked.device = "cuda:1";
+  EXPECT_EQ(
+      find_candidates(linux_box(), kCuda, asked).settings.front().device,
+      "cuda:1");
+}
+
+TEST(Candidates, a_device_that_does_not_work_is_ruled_out) {
+  const auto found = find_candidates(
+      mac("Apple M1", "2.14.0"),
+      {{"mps", "", false, "no memory in this VM"}, {"cpu", "", true, ""}},
+      {});
+  EXPECT_THAT(names(found), Not(Contains(HasSubstr("mps"))));
+  EXPECT_THAT(
+      ruled_out(found), Contains("mps: does not work: no memory in this VM"));
+}
+
+TEST(Candidates, what_cannot_be_had_is_an_error_with_the_alternatives) {
+  Requests asked;
+  asked.device = "cpu";
+  asked.precision = "fp16";
+  EXPECT_THAT(
+      message(linux_box(), kCpuOnly, asked),
+      AllOf(
+          HasSubstr("fp16 is not for training on a CPU"),
+          HasSubstr("precision fp32 or bf16 on cpu")));
+  asked.device = "mps";
+  asked.precision = "bf16";
+  EXPECT_THAT(
+      message(mac("Apple M1 Pro", "2.14.0"), kMacDevices, asked),
+      AllOf(HasSubstr("emulated on an M1"), HasSubstr("fp32 or fp16 on mps")));
+  EXPECT_THAT(
+      message(mac("Apple M4", "2.5.1"), kMacDevices, asked),
+      AllOf(HasSubstr("needs LibTorch 2.6"), HasSubstr("this is 2.5.1")));
+  asked = {};
+  asked.device = "mps";
+  asked.layout = "channels_last";
+  EXPECT_THAT(
+      message(mac("Apple M4", "2.14.0"), kMacDevices, asked),
+      AllOf(
+          HasSubstr("wrong gradients on MPS"),
+          HasSubstr("layout contiguous on mps"),
+          HasSubstr("channels_last on cpu")));
+  asked = {};
+  asked.device = "cuda";
+  EXPECT_THAT(
+      message(linux_box(), kCpuOnly, asked), HasSubstr("cannot be used"));
+}
+
+TEST(Candidates, fp16_with_any_device_takes_the_one_that_can) {
+  Requests asked;
+  asked.precision = "fp16";
+  for (const Setting& each :
+       find_candidates(mac("Apple M1", "2.14.0"), kMacDevices, asked).settings)
+    EXPECT_EQ(each.device, "mps");
+}
+
+TEST(Candidates, the_config_says_what_is_asked) {
+  config::Config config;
+  config.device = "any";
+  config.layout = "channels_last";
+  config.precision = "auto";
+  config.threads = 6;
+  const Requests asked = requests_of(config);
+  EXPECT_EQ(asked, (Requests{"any", "channels_last", "auto", 6}));
+  EXPECT_EQ(requests_of({}), Requests());
+}
+
+} // namespace
+} // namespace temper::plan

@@ -1,0 +1,61 @@
+#include "temper/plan/decide.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/plan/fake_rig.h"
+#include "tests/temp_folder.h"
+
+namespace temper::plan {
+namespace {
+
+using testing::HasSubstr;
+
+class Decide : public testing::Test {
+ protected:
+  Decide() {
+    decision_.candidates.settings = {fast_, reference_};
+    decision_.candidates.fallback = reference_;
+    decision_.cache = PlanCache(folder_.path());
+    decision_.make_rig = [this] {
+      ++rigs_;
+      auto rig = std::make_shared<fakes::FakeRig>();
+      rig->behaviours[to_text(fast_)] = {.step_s = 0.1};
+      rig->behaviours[to_text(reference_)] = {.step_s = 0.2};
+      decision_.options.now = [clock = rig->clock] { return clock->now(); };
+      return rig;
+    };
+  }
+
+  const Setting fast_{"cpu", "channels_last", 2, "fp32"};
+  const Setting reference_{"cpu", "contiguous", 2, "fp32"};
+  tests::TempFolder folder_;
+  Decision decision_;
+  int rigs_ = 0;
+};
+
+TEST_F(Decide, the_first_time_it_measures_and_then_it_remembers) {
+  const Plan first = decide(decision_);
+  EXPECT_EQ(first.setting(), fast_);
+  EXPECT_FALSE(first.remembered);
+  const Plan second = decide(decision_);
+  EXPECT_EQ(second.setting(), fast_);
+  EXPECT_TRUE(second.remembered);
+  EXPECT_EQ(rigs_, 1);
+  decision_.cache = PlanCache(std::filesystem::path());
+  EXPECT_FALSE(decide(decision_).remembered);
+  EXPECT_EQ(rigs_, 2);
+}
+
+TEST_F(Decide, no_time_and_no_choice_need_no_rig) {
+  decision_.options.seconds = 0;
+  EXPECT_EQ(decide(decision_).setting(), reference_);
+  EXPECT_THAT(decide(decision_).layout.reason, HasSubstr("plan.seconds is 0"));
+  decision_.options.seconds = 10;
+  decision_.candidates.settings = {reference_};
+  EXPECT_EQ(decide(decision_).setting(), reference_);
+  EXPECT_EQ(rigs_, 0);
+}
+
+} // namespace
+} // namespace temper::plan

@@ -1,0 +1,136 @@
+// Settings that are fast and wrong, slow and right, that throw, hang or run out
+// of memory, without any device.
+#pragma once
+
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+
+#include "temper/plan/rig.h"
+
+namespace temper::plan::fakes {
+
+// Time that passes only when a step says so.
+class FakeClock {
+ public:
+  double now() const {
+    const std::lock_guard lock(mutex_);
+    return now_s_;
+  }
+  void pass(double seconds) {
+    const std::lock_guard lock(mutex_);
+    now_s_ += seconds;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  double now_s_ = 100;
+};
+
+// What hangs waits here until the test lets it go.
+class Gate {
+ public:
+  void wait() {
+    std::unique_lock lock(mutex_);
+    opened_.wait(lock, [&] { return open_; });
+  }
+  void open() {
+    const std::lock_guard lock(mutex_);
+    open_ = true;
+    opened_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable opened_;
+  bool open_ = false;
+};
+
+struct Behaviour {
+  double step_s = 0.1;
+  double first_s = 0; // more, for the first step
+  bool agrees = true;
+  bool throws = false;
+  bool hangs = false;
+  bool hangs_in_parity = false;
+  int memory = 0; // units it keeps while open
+  std::string parameter = "fc.weight";
+};
+
+class FakeRig : public Rig {
+ public:
+  explicit FakeRig(int memory = 1000) : memory_(memory) {}
+  ~FakeRig() override {
+    gate->open();
+  }
+
+  std::unique_ptr<Trial> open(const Setting& setting) override {
+    const std::lock_guard lock(mutex_);
+    const Behaviour& behaviour = behaviours.at(to_text(setting));
+    if (used_ + behaviour.memory > memory_)
+      throw NoMemory("not enough for " + to_text(setting));
+    used_ += behaviour.memory;
+    ++opened[to_text(setting)];
+    return std::make_unique<FakeTrial>(*this, behaviour, to_text(setting));
+  }
+
+  std::map<std::string, Behaviour> behaviours; // by to_text(setting)
+  std::shared_ptr<FakeClock> clock = std::make_shared<FakeClock>();
+  std::shared_ptr<Gate> gate = std::make_shared<Gate>();
+  // Counted.
+  std::map<std::string, int> opened;
+  std::map<std::string, int> steps;
+  std::map<std::string, int> checked;
+  int used() const {
+    const std::lock_guard lock(mutex_);
+    return used_;
+  }
+
+ private:
+  class FakeTrial : public Trial {
+   public:
+    FakeTrial(FakeRig& rig, const Behaviour& behaviour, std::string name)
+        : rig_(rig), behaviour_(behaviour), name_(std::move(name)) {}
+    ~FakeTrial() override {
+      const std::lock_guard lock(rig_.mutex_);
+      rig_.used_ -= behaviour_.memory;
+    }
+    void step() override {
+      if (behaviour_.throws) throw std::runtime_error("no such kernel");
+      if (behaviour_.hangs) {
+        const auto gate = rig_.gate;
+        gate->wait();
+        return;
+      }
+      const std::lock_guard lock(rig_.mutex_);
+      rig_.clock->pass(behaviour_.step_s + (first_ ? behaviour_.first_s : 0));
+      first_ = false;
+      ++rig_.steps[name_];
+    }
+    Parity parity() override {
+      if (behaviour_.hangs_in_parity) {
+        const auto gate = rig_.gate;
+        gate->wait();
+      }
+      const std::lock_guard lock(rig_.mutex_);
+      ++rig_.checked[name_];
+      rig_.clock->pass(behaviour_.step_s);
+      return {behaviour_.agrees, behaviour_.parameter, 0.03, 0.0001};
+    }
+
+   private:
+    FakeRig& rig_;
+    Behaviour behaviour_;
+    std::string name_;
+    bool first_ = true;
+  };
+
+  mutable std::mutex mutex_;
+  int memory_;
+  int used_ = 0;
+};
+
+} // namespace temper::plan::fakes

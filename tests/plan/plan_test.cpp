@@ -1,0 +1,148 @@
+#include "temper/plan/plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "temper/base/error.h"
+#include "temper/base/text.h"
+
+namespace temper::plan {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+Plan example() {
+  Plan plan;
+  plan.device = {"cpu", "2.10x faster than mps (171 against 359 ms a step)"};
+  plan.layout = {"channels_last", "1.42x faster than contiguous"};
+  plan.threads = {"4", "as asked"};
+  plan.precision = {"fp32", "the default"};
+  plan.tried = {
+      {{"cpu", "channels_last", 4, "fp32"}, 0.171, Verdict::chosen, "fastest"},
+      {{"mps", "contiguous", 4, "fp32"}, 0.359, Verdict::slower, "2.10x"},
+      {{"mps", "contiguous", 4, "fp16"},
+       std::nullopt,
+       Verdict::no_memory,
+       "out of memory"}};
+  plan.ruled_out = {{"mps, channels_last", "wrong gradients"}};
+  plan.warnings = {"careful"};
+  plan.seconds = 7.5;
+  return plan;
+}
+
+std::string message(const std::string& text) {
+  try {
+    plan_from_json(text);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Plan, what_is_written_reads_back_the_same) {
+  Plan plan = example();
+  EXPECT_EQ(plan_from_json(to_json(plan)), plan);
+  for (const Verdict verdict :
+       {Verdict::rejected, Verdict::failed, Verdict::hung, Verdict::skipped}) {
+    plan.tried[1].verdict = verdict;
+    EXPECT_EQ(plan_from_json(to_json(plan)), plan);
+  }
+  plan.remembered = true;
+  EXPECT_EQ(plan_from_json(to_json(plan)), plan);
+}
+
+TEST(Plan, the_setting_is_put_together_from_the_choices) {
+  EXPECT_EQ(example().setting(), (Setting{"cpu", "channels_last", 4, "fp32"}));
+}
+
+TEST(Plan, what_is_not_a_plan_is_refused_by_name) {
+  EXPECT_THAT(message("{"), HasSubstr("not JSON"));
+  EXPECT_THAT(message("[]"), HasSubstr("not an object"));
+  const auto changed = [](auto&& change) {
+    auto json = nlohmann::ordered_json::parse(to_json(example()));
+    change(json);
+    return message(json.dump());
+  };
+  EXPECT_THAT(
+      changed([](auto& json) { json["schema"] = 2; }),
+      HasSubstr("schema is 2, not 1"));
+  EXPECT_THAT(
+      changed([](auto& json) { json.erase("layout"); }),
+      HasSubstr("layout is missing"));
+  EXPECT_THAT(
+      changed([](auto& json) { json["device"]["value"] = 3; }),
+      HasSubstr("device.value is not text"));
+  EXPECT_THAT(
+      changed([](auto& json) { json["threads"]["value"] = "many"; }),
+      HasSubstr("threads.value"));
+  EXPECT_THAT(
+      changed([](auto& json) { json["tried"][1]["verdict"] = "great"; }),
+      AllOf(HasSubstr("tried[1].verdict"), HasSubstr("great")));
+  EXPECT_THAT(
+      changed([](auto& json) { json["tried"][0]["setting"]["threads"] = 0; }),
+      HasSubstr("tried[0].setting.threads"));
+  EXPECT_THAT(
+      changed([](auto& json) { json["tried"][0]["step_s"] = -1; }),
+      HasSubstr("tried[0].step_s"));
+  EXPECT_THAT(
+      changed([](auto& json) { json["more"] = 1; }),
+      HasSubstr("keys that a plan has not"));
+}
+
+TEST(Plan, what_a_library_said_in_odd_bytes_is_still_written) {
+  Plan plan = example();
+  plan.tried[2].why = "\xFF\xFE broken";
+  EXPECT_NO_THROW(plan_from_json(to_json(plan)));
+}
+
+TEST(Plan, the_text_has_every_choice_its_reason_and_every_try) {
+  const std::string text = to_text(example(), 100);
+  EXPECT_THAT(
+      text,
+      AllOf(
+          HasSubstr("plan (2 settings measured in 7.5 s)"),
+          HasSubstr("layout       channels_last  1.42x faster than"),
+          HasSubstr("micro-batch"),
+          HasSubstr("171 ms"),
+          HasSubstr("no_memory"),
+          HasSubstr("mps, channels_last  wrong gradients"),
+          HasSubstr("warning: careful")));
+  for (const std::string& line : split(text, '\n'))
+    EXPECT_LE(line.size(), 100U) << line;
+}
+
+TEST(Plan, a_remembered_one_says_so) {
+  Plan plan = example();
+  plan.remembered = true;
+  EXPECT_THAT(to_text(plan), HasSubstr("remembered"));
+}
+
+TEST(Plan, step_times_have_three_digits) {
+  EXPECT_EQ(step_text(0.1712), "171 ms");
+  EXPECT_EQ(step_text(0.01234), "12.3 ms");
+  EXPECT_EQ(step_text(0.00999), "9.99 ms");
+  EXPECT_EQ(step_text(1.5), "1.50 s");
+  EXPECT_EQ(step_text(0.9999), "1.00 s");
+  EXPECT_EQ(step_text(0.0000421), "42.1 us");
+}
+
+TEST(Setting, simpler_is_a_total_order_from_the_reference_up) {
+  const Setting reference;
+  EXPECT_TRUE(is_reference(reference));
+  EXPECT_FALSE(simpler(reference, reference));
+  for (const Setting& other :
+       {Setting{"mps", "contiguous", 1, "fp32"},
+        Setting{"cpu", "channels_last", 1, "fp32"},
+        Setting{"cpu", "contiguous", 1, "bf16"}}) {
+    EXPECT_FALSE(is_reference(other));
+    EXPECT_TRUE(simpler(reference, other)) << to_text(other);
+    EXPECT_FALSE(simpler(other, reference)) << to_text(other);
+  }
+  EXPECT_EQ(to_text(reference), "cpu, contiguous, 1 thread, fp32");
+}
+
+} // namespace
+} // namespace temper::plan

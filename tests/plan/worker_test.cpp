@@ -1,0 +1,67 @@
+#include "temper/plan/worker.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+
+#include "tests/plan/fake_rig.h"
+
+namespace temper::plan {
+namespace {
+
+constexpr double kLong = 30;
+
+TEST(Worker, jobs_run_on_one_thread_that_is_not_this_one) {
+  Worker worker;
+  std::thread::id first;
+  std::thread::id second;
+  ASSERT_TRUE(worker.run([&] { first = std::this_thread::get_id(); }, kLong));
+  ASSERT_TRUE(worker.run([&] { second = std::this_thread::get_id(); }, kLong));
+  EXPECT_EQ(first, second);
+  EXPECT_NE(first, std::this_thread::get_id());
+}
+
+TEST(Worker, what_a_job_holds_is_let_go_on_that_thread) {
+  struct Held {
+    std::thread::id* gone_on;
+    ~Held() {
+      *gone_on = std::this_thread::get_id();
+    }
+  };
+  Worker worker;
+  std::thread::id worker_thread;
+  std::thread::id gone_on;
+  auto held = std::make_shared<Held>(Held{&gone_on});
+  ASSERT_TRUE(worker.run(
+      [&worker_thread, mine = std::move(held)] {
+        worker_thread = std::this_thread::get_id();
+      },
+      kLong));
+  EXPECT_EQ(gone_on, worker_thread);
+}
+
+TEST(Worker, a_job_that_hangs_is_left_behind_and_the_next_one_runs) {
+  const auto gate = std::make_shared<fakes::Gate>();
+  const auto ended = std::make_shared<std::atomic<bool>>(false);
+  {
+    Worker worker;
+    EXPECT_FALSE(worker.run(
+        [gate, ended] {
+          gate->wait();
+          *ended = true;
+        },
+        0.02));
+    bool ran = false;
+    EXPECT_TRUE(worker.run([&] { ran = true; }, kLong));
+    EXPECT_TRUE(ran);
+    EXPECT_FALSE(*ended);
+  } // does not wait for what hangs
+  gate->open();
+  for (int i = 0; i < 1000 && !*ended; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_TRUE(*ended);
+}
+
+} // namespace
+} // namespace temper::plan
