@@ -1,13 +1,26 @@
 // The train room's answer in a build without LibTorch.
 #include "temper/base/error.h"
+#include "temper/train/features.h"
 #include "temper/train/make_engine.h"
 
 namespace temper::train {
 
-std::unique_ptr<Engine> make_engine(const EngineRequest&) {
+namespace {
+
+[[noreturn]] void refuse() {
   throw Error(
       "[train] cannot train: temper was built without LibTorch.",
       "Build it with TEMPER_TORCH=ON.");
+}
+
+} // namespace
+
+std::unique_ptr<Engine> make_engine(const EngineRequest&) {
+  refuse();
+}
+
+std::unique_ptr<FeatureExtractor> make_extractor(const ExtractorRequest&) {
+  refuse();
 }
 
 } // namespace temper::train

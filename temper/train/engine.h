@@ -15,9 +15,12 @@
 
 namespace temper::train {
 
-// A loss or gradient that is NaN or infinite. Thrown before the update: no
-// parameter and no state of the optimiser has changed. BatchNorm's statistics
-// have: they move in the forward pass.
+// A loss or gradient that is NaN or infinite. That update and those after it
+// changed no parameter, no state of the optimiser and no averaged weight.
+// BatchNorm's statistics have changed: they move in the forward pass. On the
+// CPU it is thrown by the step itself. On another device looking would make
+// every step wait: there it is thrown when numbers are read next, by a step
+// ordered to report, take_training_sums(), evaluate() or capture().
 class NotFinite : public Error {
  public:
   using Error::Error;
@@ -64,11 +67,17 @@ class Engine {
   // One update from one batch: all its micro-batches, then the optimiser. The
   // gradient is that of the whole batch, however it was split. Throws
   // NotFinite, and Error for labels out of range, shapes that do not fit, ...
-  virtual void step(const data::Batch& batch, const StepOrder& order) = 0;
+  // False: the gradient overflowed fp16. No weight and no state has changed but
+  // the loss scale, which is lower now; the batch is spent.
+  virtual bool step(const data::Batch& batch, const StepOrder& order) = 0;
   // Of the last step, which was ordered to report.
   virtual StepReport report() = 0;
   // What was added up by steps since the last call. Waits for the device.
   virtual MetricSums take_training_sums() = 0;
+  // Of the last step, by the parameters' names: what settings are compared by.
+  virtual graph::Weights gradients() {
+    return {};
+  }
 
   // Validation, in eval mode, with the averaged weights where there are some.
   virtual void evaluate(const data::Batch& batch) = 0;

@@ -29,21 +29,16 @@ view(const void* memory, std::vector<std::int64_t> sizes, at::ScalarType type) {
       const_cast<void*>(memory), sizes, at::TensorOptions().dtype(type));
 }
 
+// N x C x H x W whatever the memory's order: strides say the rest.
+at::Tensor as_images(const at::Tensor& inputs, const BatchPlan& plan) {
+  return plan.images && plan.channels_last ? inputs.permute({0, 3, 1, 2})
+                                           : inputs;
+}
+
 at::Tensor inputs_of(const data::Batch& batch, const BatchPlan& plan) {
   std::vector<std::int64_t> sizes{batch.size};
   sizes.insert(sizes.end(), batch.shape.begin(), batch.shape.end());
-  at::Tensor inputs = view(batch.inputs, sizes, type_of(batch.element));
-  if (!plan.device.is_cpu()) inputs = inputs.to(plan.device);
-  if (!plan.images) return inputs;
-  // N x C x H x W whatever the memory's order: strides say the rest.
-  if (plan.channels_last) inputs = inputs.permute({0, 3, 1, 2});
-  if (batch.element != data::Element::u8) return inputs;
-  inputs = inputs.to(at::kFloat).div_(255);
-  if (plan.mean.empty()) return inputs;
-  const auto channels = [&](const std::vector<float>& values) {
-    return at::tensor(values).view({1, -1, 1, 1}).to(plan.device);
-  };
-  return inputs.sub_(channels(plan.mean)).div_(channels(plan.deviation));
+  return as_images(view(batch.inputs, sizes, type_of(batch.element)), plan);
 }
 
 at::Tensor targets_of(const data::Batch& batch, const BatchPlan& plan) {
@@ -57,13 +52,35 @@ at::Tensor targets_of(const data::Batch& batch, const BatchPlan& plan) {
 
 } // namespace
 
-Batch to_device(const data::Batch& batch, const BatchPlan& plan) {
+Batch on_host(const data::Batch& batch, const BatchPlan& plan) {
   Batch made;
   made.samples = batch.size;
   made.inputs = inputs_of(batch, plan);
   made.targets = targets_of(batch, plan);
-  if (!plan.device.is_cpu() && made.targets.defined())
-    made.targets = made.targets.to(plan.device);
+  return made;
+}
+
+BatchMover::BatchMover(const BatchPlan& plan, at::ScalarType type)
+    : device_(plan.device), images_(plan.images), type_(type) {
+  if (!plan.images || plan.mean.empty()) return;
+  const auto channels = [&](const std::vector<float>& values) {
+    return at::tensor(values).view({1, -1, 1, 1}).to(device_);
+  };
+  mean_ = channels(plan.mean);
+  deviation_ = channels(plan.deviation);
+}
+
+Batch BatchMover::moved(const Batch& host) const {
+  Batch made = host;
+  for (at::Tensor* each : {&made.inputs, &made.targets, &made.soft_targets})
+    if (each->defined()) *each = each->to(device_);
+  if (images_ && made.inputs.scalar_type() == at::kByte) {
+    made.inputs = made.inputs.to(at::kFloat).div_(255);
+    if (mean_.defined()) made.inputs.sub_(mean_).div_(deviation_);
+  }
+  if (type_ == at::kFloat) return made;
+  for (at::Tensor* each : {&made.inputs, &made.targets, &made.soft_targets})
+    if (each->defined() && each->is_floating_point()) *each = each->to(type_);
   return made;
 }
 
@@ -108,13 +125,11 @@ Batch mixed(
       both,
       {mix.mixup, mix.cutmix},
       data::batch_stream(mix.seed, epoch, batch.number));
-  data::Batch own = batch;
-  own.inputs = both.inputs;
-  Batch made = to_device(own, plan);
-  // The mixed inputs must outlive this function.
-  if (plan.device.is_cpu())
-    made.inputs = plan.channels_last ? inputs.permute({0, 3, 1, 2}) : inputs;
-  made.soft_targets = soft.to(plan.device);
+  Batch made;
+  made.samples = batch.size;
+  made.inputs = as_images(inputs, plan);
+  made.targets = targets_of(batch, plan);
+  made.soft_targets = soft;
   return made;
 }
 

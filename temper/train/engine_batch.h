@@ -20,14 +20,31 @@ struct BatchPlan {
   std::vector<std::int64_t> target_shape; // of one target; empty: a label
 };
 
-// On the CPU the tensors lie in the loader's memory: valid as long as `batch`.
-Batch to_device(const data::Batch& batch, const BatchPlan& plan);
+// The loader's memory as tensors on the CPU, bytes as they are: valid as long
+// as `batch`.
+Batch on_host(const data::Batch& batch, const BatchPlan& plan);
+
+// The one way of batches to the device: one copy of inputs and of targets each,
+// none on the CPU. Bytes are normalised where they arrive.
+class BatchMover {
+ public:
+  // Floating-point inputs and targets become numbers of that type.
+  explicit BatchMover(const BatchPlan& plan, at::ScalarType type = at::kFloat);
+  Batch moved(const Batch& host) const;
+
+ private:
+  at::Device device_;
+  bool images_;
+  at::ScalarType type_;
+  at::Tensor mean_; // undefined: none to take away
+  at::Tensor deviation_;
+};
 
 // Samples begin .. begin + count.
 Batch slice(const Batch& batch, std::int64_t begin, std::int64_t count);
 
-// With mixup or cutmix: inputs and soft targets of its own, drawn from (seed,
-// epoch, number of the batch).
+// With mixup or cutmix: inputs and soft targets of its own on the CPU, drawn
+// from (seed, epoch, number of the batch).
 struct MixPlan {
   double mixup = 0;
   double cutmix = 0;

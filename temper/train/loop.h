@@ -10,6 +10,7 @@
 #include "temper/checkpoint/checkpoint.h"
 #include "temper/config/config.h"
 #include "temper/journal/journal.h"
+#include "temper/machine/gauges.h"
 #include "temper/train/batches.h"
 #include "temper/train/engine.h"
 
@@ -44,6 +45,9 @@ struct LoopParts {
   checkpoint::Store& checkpoints;
   std::string writer = {}; // for the snapshots: what makes them
   Watcher watcher = {};
+  // The machine as it is now, asked at reports; null: not looked at.
+  std::function<machine::Sample()> gauge = {};
+  int cores = 1; // of the machine
   // Asked after every step: true ends the run there, with a checkpoint.
   std::function<bool()> stop = {};
 };

@@ -25,9 +25,9 @@ at::Tensor CrossEntropy::soft_sum(
 }
 
 double CrossEntropy::units(const at::Tensor& labels) const {
-  if (!class_weights.defined()) return static_cast<double>(labels.numel());
+  if (!weights_here.defined()) return static_cast<double>(labels.numel());
   const torch::NoGradGuard no_grad;
-  return class_weights.index_select(0, labels.reshape({-1}))
+  return weights_here.index_select(0, labels.reshape({-1}))
       .sum()
       .item<double>();
 }

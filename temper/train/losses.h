@@ -9,12 +9,14 @@ namespace temper::train {
 struct CrossEntropy {
   double label_smoothing = 0;
   at::Tensor class_weights; // undefined: equal
+  at::Tensor weights_here; // the same on the CPU, where units are counted
 
   // logits: N x C, or N x C x T with labels N x T.
   at::Tensor sum(const at::Tensor& logits, const at::Tensor& labels) const;
   // Against probabilities N x C, as mixup makes them.
   at::Tensor soft_sum(const at::Tensor& logits, const at::Tensor& soft) const;
-  // What PyTorch's mean divides by: the labels' weights added up.
+  // What PyTorch's mean divides by: the labels' weights added up. Labels on the
+  // CPU.
   double units(const at::Tensor& labels) const;
 };
 

@@ -4,6 +4,7 @@
 
 #include "temper/base/error.h"
 #include "temper/base/text.h"
+#include "temper/graph/passes.h"
 #include "temper/model/executor.h"
 #include "temper/model/opaque.h"
 #include "temper/train/own_task.h"
@@ -13,10 +14,33 @@
 namespace temper::train {
 namespace {
 
+void freeze(model::Module& opaque, const std::string& pattern) {
+  bool hit = false;
+  for (const model::NamedTensor& each : opaque.parameters()) {
+    if (!graph::matches(pattern, each.name)) continue;
+    at::Tensor(each.tensor).set_requires_grad(false);
+    hit = true;
+  }
+  if (hit) return;
+  const auto all = opaque.parameters();
+  throw Error(
+      cat("[train] cannot freeze '", pattern, "': no parameter matches it."),
+      all.empty() ? "" : cat("Names look like ", all.front().name, "."));
+}
+
 std::shared_ptr<model::Module> module_of(const RunModel& chosen) {
-  if (chosen.program)
-    return std::make_shared<model::GraphModule>(*chosen.program);
-  return model::open_torchscript(chosen.torchscript);
+  if (chosen.program) {
+    model::ExecutorOptions options;
+    options.still_norms = chosen.still_norms;
+    return std::make_shared<model::GraphModule>(
+        *chosen.program, std::move(options));
+  }
+  if (chosen.torchscript.empty()) return nullptr; // the task brings its own
+  std::shared_ptr<model::Module> opaque =
+      model::open_torchscript(chosen.torchscript);
+  for (const std::string& pattern : chosen.freeze)
+    freeze(*opaque, pattern);
+  return opaque;
 }
 
 BatchPlan batch_plan(const EngineRequest& request) {
@@ -40,11 +64,16 @@ std::unique_ptr<Engine> make_engine_with(
     const MakeTask& make_task) {
   at::globalContext().setDeterministicAlgorithms(
       request.config.deterministic, false);
+  // A network that the task makes draws its weights from the run's seed.
+  at::manual_seed(static_cast<std::uint64_t>(request.config.seed));
   TorchEngineParts parts;
   parts.config = request.config;
   parts.model_name = request.model.name;
   parts.task = make_task(module_of(request.model), request);
   parts.batch = batch_plan(request);
+  parts.joined = request.joined;
+  parts.precision = request.precision;
+  parts.channels_last = request.channels_last;
   if (request.data.info.target == data::Target::label)
     parts.classes = request.model.outputs;
   if ((request.config.train.mixup > 0 || request.config.train.cutmix > 0) &&

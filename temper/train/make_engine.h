@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "temper/config/config.h"
 #include "temper/train/engine.h"
@@ -13,12 +14,22 @@
 
 namespace temper::train {
 
+// Parameters that were frozen until that update: the optimiser counts theirs
+// from there.
+struct Joined {
+  std::vector<std::string> names; // or patterns
+  std::int64_t update = 0;
+};
+
 struct EngineRequest {
   const config::Config& config;
   const RunModel& model;
   const RunData& data;
   std::string device; // "cpu", "mps"
   BatchLayout layout;
+  Joined joined = {};
+  std::string precision = "fp32"; // "bf16", "fp16"; "fp64" for comparisons
+  bool channels_last = false; // how the weights of convolutions lie
 };
 
 using MakeEngine = std::function<std::unique_ptr<Engine>(const EngineRequest&)>;

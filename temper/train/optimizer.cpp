@@ -2,10 +2,13 @@
 
 #include <torch/torch.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "temper/base/error.h"
 #include "temper/base/text.h"
+#include "temper/graph/passes.h"
+#include "temper/train/lr_scale.h"
 
 namespace temper::train {
 namespace {
@@ -14,6 +17,8 @@ struct Slot {
   std::string name;
   at::Tensor parameter;
   double decay = 0;
+  double rate = 1; // factor of the learning rate
+  std::int64_t since = 0; // the update before which it joined
   at::Tensor first; // momentum, or the mean of gradients
   at::Tensor second; // the mean of their squares
 };
@@ -23,9 +28,11 @@ class Rule : public Optimizer {
   Rule(
       const config::Optimizer& options,
       const std::vector<model::NamedTensor>& parameters,
+      const Joined& joined,
       bool needs_first,
       bool needs_second)
       : options_(options) {
+    const auto scales = parse_lr_scales(options.lr_scale);
     for (const model::NamedTensor& each : parameters) {
       if (!each.trainable) continue;
       Slot slot;
@@ -33,17 +40,26 @@ class Rule : public Optimizer {
       slot.parameter = each.tensor;
       const bool decays = options.decay_all || each.tensor.dim() > 1;
       slot.decay = decays ? options.weight_decay : 0;
+      slot.rate = lr_factor(scales, each.name);
+      const auto is_it = [&](const std::string& pattern) {
+        return graph::matches(pattern, each.name);
+      };
+      if (std::any_of(joined.names.begin(), joined.names.end(), is_it))
+        slot.since = joined.update;
       if (needs_first) slot.first = at::zeros_like(each.tensor);
       if (needs_second) slot.second = at::zeros_like(each.tensor);
       slots_.push_back(slot);
     }
   }
 
-  void step(double lr, std::int64_t update) final {
+  void step(double lr, std::int64_t update, const Gate& gate) final {
     const torch::NoGradGuard no_grad;
-    for (Slot& slot : slots_)
-      if (const at::Tensor gradient = slot.parameter.grad(); gradient.defined())
-        apply(slot, gradient, lr, update);
+    for (Slot& slot : slots_) {
+      const at::Tensor gradient = slot.parameter.grad();
+      if (!gradient.defined()) continue;
+      gate.clear(gradient);
+      apply(slot, gradient, {lr * slot.rate, update - slot.since, gate});
+    }
   }
 
   std::vector<model::NamedTensor> state() const final {
@@ -58,16 +74,25 @@ class Rule : public Optimizer {
   }
 
  protected:
-  virtual void apply(
-      Slot& slot,
-      const at::Tensor& gradient,
-      double lr,
-      std::int64_t update) = 0;
+  struct Update {
+    double lr;
+    std::int64_t before; // updates before this one
+    const Gate& gate;
+  };
+
+  virtual void
+  apply(Slot& slot, const at::Tensor& gradient, const Update& now) = 0;
 
   // What L2 adds to the gradient; the gradient itself is left alone.
-  static at::Tensor with_l2(const Slot& slot, const at::Tensor& gradient) {
+  static at::Tensor
+  with_l2(const Slot& slot, const at::Tensor& gradient, const Update& now) {
     return slot.decay == 0 ? gradient
-                           : gradient.add(slot.parameter, slot.decay);
+                           : now.gate.sum(gradient, slot.parameter, slot.decay);
+  }
+  // Decay beside the gradient, as AdamW and Lion have it.
+  static void shrink(const Slot& slot, const Update& now) {
+    if (slot.decay != 0)
+      now.gate.scale(slot.parameter, 1 - now.lr * slot.decay);
   }
 
   config::Optimizer options_;
@@ -77,20 +102,22 @@ class Rule : public Optimizer {
 class Sgd final : public Rule {
  public:
   Sgd(const config::Optimizer& options,
-      const std::vector<model::NamedTensor>& parameters)
-      : Rule(options, parameters, options.momentum > 0, false) {}
+      const std::vector<model::NamedTensor>& parameters,
+      const Joined& joined)
+      : Rule(options, parameters, joined, options.momentum > 0, false) {}
 
  private:
-  void apply(Slot& slot, const at::Tensor& gradient, double lr, std::int64_t)
+  void apply(Slot& slot, const at::Tensor& gradient, const Update& now)
       override {
-    at::Tensor direction = with_l2(slot, gradient);
+    at::Tensor direction = with_l2(slot, gradient, now);
     if (slot.first.defined()) {
-      slot.first.mul_(options_.momentum).add_(direction);
+      now.gate.scale(slot.first, options_.momentum);
+      slot.first.add_(direction);
       direction = options_.nesterov
           ? direction.add(slot.first, options_.momentum)
           : slot.first;
     }
-    slot.parameter.add_(direction, -lr);
+    now.gate.add(slot.parameter, direction, -now.lr);
   }
 };
 
@@ -99,28 +126,28 @@ class Adam final : public Rule {
   Adam(
       const config::Optimizer& options,
       const std::vector<model::NamedTensor>& parameters,
+      const Joined& joined,
       bool decoupled)
-      : Rule(options, parameters, true, true), decoupled_(decoupled) {}
+      : Rule(options, parameters, joined, true, true), decoupled_(decoupled) {}
 
  private:
-  void apply(
-      Slot& slot,
-      const at::Tensor& gradient,
-      double lr,
-      std::int64_t update) override {
+  void apply(Slot& slot, const at::Tensor& gradient, const Update& now)
+      override {
     const double beta1 = options_.betas[0];
     const double beta2 = options_.betas[1];
-    const auto count = static_cast<double>(update + 1);
-    if (decoupled_ && slot.decay != 0) slot.parameter.mul_(1 - lr * slot.decay);
+    const auto count = static_cast<double>(now.before + 1);
+    if (decoupled_) shrink(slot, now);
     const at::Tensor direction =
-        decoupled_ ? gradient : with_l2(slot, gradient);
-    slot.first.mul_(beta1).add_(direction, 1 - beta1);
-    slot.second.mul_(beta2).addcmul_(direction, direction, 1 - beta2);
-    const double step_size = lr / (1 - std::pow(beta1, count));
+        decoupled_ ? gradient : with_l2(slot, gradient, now);
+    now.gate.scale(slot.first, beta1);
+    slot.first.add_(direction, 1 - beta1);
+    now.gate.scale(slot.second, beta2);
+    slot.second.addcmul_(direction, direction, 1 - beta2);
+    const double step_size = now.lr / (1 - std::pow(beta1, count));
     const double correction = std::sqrt(1 - std::pow(beta2, count));
     const at::Tensor spread =
         slot.second.sqrt().div_(correction).add_(options_.eps);
-    slot.parameter.addcdiv_(slot.first, spread, -step_size);
+    now.gate.add_ratio(slot.parameter, slot.first, spread, -step_size);
   }
 
   bool decoupled_;
@@ -131,19 +158,21 @@ class Lion final : public Rule {
  public:
   Lion(
       const config::Optimizer& options,
-      const std::vector<model::NamedTensor>& parameters)
-      : Rule(options, parameters, true, false) {}
+      const std::vector<model::NamedTensor>& parameters,
+      const Joined& joined)
+      : Rule(options, parameters, joined, true, false) {}
 
  private:
-  void apply(Slot& slot, const at::Tensor& gradient, double lr, std::int64_t)
+  void apply(Slot& slot, const at::Tensor& gradient, const Update& now)
       override {
     const double beta1 = options_.betas[0];
     const double beta2 = options_.betas[1];
-    if (slot.decay != 0) slot.parameter.mul_(1 - lr * slot.decay);
+    shrink(slot, now);
     const at::Tensor direction =
         slot.first.mul(beta1).add_(gradient, 1 - beta1).sign_();
-    slot.parameter.add_(direction, -lr);
-    slot.first.mul_(beta2).add_(gradient, 1 - beta2);
+    now.gate.add(slot.parameter, direction, -now.lr);
+    now.gate.scale(slot.first, beta2);
+    slot.first.add_(gradient, 1 - beta2);
   }
 };
 
@@ -151,7 +180,8 @@ class Lion final : public Rule {
 
 std::unique_ptr<Optimizer> make_optimizer(
     const config::Optimizer& options,
-    const std::vector<model::NamedTensor>& parameters) {
+    const std::vector<model::NamedTensor>& parameters,
+    const Joined& joined) {
   if (options.name != "sgd" && options.betas.size() != 2)
     throw Error(
         cat("[train] optimizer.betas has ",
@@ -162,13 +192,14 @@ std::unique_ptr<Optimizer> make_optimizer(
         "Write optimizer.betas = [0.9, 0.999].");
   if (options.name == "sgd" && options.nesterov && options.momentum == 0)
     throw Error("[train] optimizer.nesterov needs optimizer.momentum above 0.");
-  if (options.name == "sgd") return std::make_unique<Sgd>(options, parameters);
+  if (options.name == "sgd")
+    return std::make_unique<Sgd>(options, parameters, joined);
   if (options.name == "adam")
-    return std::make_unique<Adam>(options, parameters, false);
+    return std::make_unique<Adam>(options, parameters, joined, false);
   if (options.name == "adamw")
-    return std::make_unique<Adam>(options, parameters, true);
+    return std::make_unique<Adam>(options, parameters, joined, true);
   if (options.name == "lion")
-    return std::make_unique<Lion>(options, parameters);
+    return std::make_unique<Lion>(options, parameters, joined);
   throw Error(cat("[train] there is no optimizer ", options.name, "."));
 }
 

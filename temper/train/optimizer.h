@@ -10,6 +10,8 @@
 
 #include "temper/config/config.h"
 #include "temper/model/module.h"
+#include "temper/train/gate.h"
+#include "temper/train/make_engine.h"
 
 namespace temper::train {
 
@@ -17,16 +19,18 @@ class Optimizer {
  public:
   virtual ~Optimizer() = default;
   // One update from the parameters' gradients; one without a gradient stays.
-  // `update` counts those before this one.
-  virtual void step(double lr, std::int64_t update) = 0;
+  // `update` counts those before this one. Through a closed gate neither a
+  // parameter nor the state below changes; gradients may.
+  virtual void step(double lr, std::int64_t update, const Gate& gate) = 0;
   // "momentum.fc.weight": shares its memory, to be saved and filled.
   virtual std::vector<model::NamedTensor> state() const = 0;
 };
 
 // Norms and biases (parameters of at most one dimension) do not decay, unless
-// optimizer.decay_all says so.
+// optimizer.decay_all says so. What joined later counts its updates from there.
 std::unique_ptr<Optimizer> make_optimizer(
     const config::Optimizer& options,
-    const std::vector<model::NamedTensor>& parameters);
+    const std::vector<model::NamedTensor>& parameters,
+    const Joined& joined = {});
 
 } // namespace temper::train

@@ -7,8 +7,10 @@
 //       });
 //   train::run(request);
 //
-// Everything else (micro-batches, journal, checkpoints, resume) stays. Includes
-// torch: see task.h.
+// Everything else (micro-batches, journal, checkpoints, resume) stays. For a
+// network of your own set request.own_model to its name; the task's maker gets
+// no model then, and hands model::make_opaque(net) to Task. Includes torch: see
+// task.h.
 #pragma once
 
 #include <functional>

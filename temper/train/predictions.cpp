@@ -47,14 +47,15 @@ void PredictionCounts::add(
 
 void PredictionCounts::take(MetricSums& sums) {
   if (correct_.defined()) {
-    const at::Tensor read = correct_.to(at::kCPU, at::kLong);
+    // Copied as they are: a copy from MPS that converts can harm its source.
+    const at::Tensor read = correct_.to(at::kCPU).to(at::kLong);
     sums.correct = read[0].item<std::int64_t>();
     sums.correct_top = read[1].item<std::int64_t>();
     sums.predictions = predictions_;
     sums.top = top_;
   }
   if (confusion_.defined()) {
-    const at::Tensor read = confusion_.to(at::kCPU, at::kLong).contiguous();
+    const at::Tensor read = confusion_.to(at::kCPU).to(at::kLong);
     const auto* cells = read.data_ptr<std::int64_t>();
     sums.classes = classes_;
     sums.confusion.assign(cells, cells + read.numel());

@@ -11,6 +11,8 @@
 #include "temper/config/config.h"
 #include "temper/journal/run_directory.h"
 #include "temper/machine/machine.h"
+#include "temper/plan/plan.h"
+#include "temper/train/features.h"
 #include "temper/train/loop.h"
 #include "temper/train/make_engine.h"
 
@@ -26,6 +28,7 @@ struct RunPlan {
   std::vector<std::string> classes;
   std::int64_t updates_per_epoch = 0; // 0: not known
   std::vector<std::string> notes;
+  plan::Plan settings; // device, layout, threads, ..., each with its reason
 };
 
 struct RunRequest {
@@ -37,6 +40,14 @@ struct RunRequest {
   Watcher watcher;
   std::function<bool()> stop; // as LoopParts has it
   MakeEngine make_engine = train::make_engine;
+  // Not empty: make_engine brings a network of its own, of this name, and
+  // config.model is not looked at.
+  std::string own_model;
+  MakeExtractor make_extractor = train::make_extractor;
+  // Told what settings are being measured.
+  std::function<void(const std::string&)> planning;
+  // Told while features are computed; may throw to give up.
+  std::function<void(const std::string&, std::int64_t, std::int64_t)> preparing;
   // Told when all is ready, before the first step; the config is the run's
   // own, also when it goes on.
   std::function<void(const RunPlan&, const config::Config&)> planned;

@@ -51,6 +51,11 @@ void check_usable(const data::IndexedSource& source, const std::string& name) {
         cat("Look at it with temper data check ", name, "."));
 }
 
+data::Filter filter_of(const std::string& resize) {
+  if (resize == "nearest") return data::Filter::nearest;
+  return resize == "bicubic" ? data::Filter::bicubic : data::Filter::bilinear;
+}
+
 std::shared_ptr<const data::Augment> augment_for(
     const config::Config& config,
     bool train,
@@ -60,7 +65,8 @@ std::shared_ptr<const data::Augment> augment_for(
       config.data.augment,
       train,
       static_cast<int>(config.data.image_size),
-      info);
+      info,
+      filter_of(config.data.resize));
   if (made.height == 0 || made.width == 0)
     if (info.height == 0 || info.width == 0)
       throw Error(
@@ -79,28 +85,6 @@ std::vector<std::int64_t> shape_of(
       augment->channels,
       augment->height > 0 ? augment->height : info.height,
       augment->width > 0 ? augment->width : info.width};
-}
-
-data::LoaderOptions loader_options(
-    const config::Config& config,
-    const BatchLayout& layout,
-    bool train) {
-  data::LoaderOptions options;
-  options.batch =
-      static_cast<int>(config.train.batch * config.train.accumulate);
-  options.shuffle = train;
-  options.drop_last = train && config.train.drop_last;
-  options.seed = static_cast<std::uint64_t>(config.seed);
-  options.bad = config.data.bad == "skip" ? data::BadPolicy::skip
-      : config.data.bad == "replace"      ? data::BadPolicy::replace
-                                          : data::BadPolicy::error;
-  options.element = layout.bytes ? data::Element::u8 : data::Element::f32;
-  options.channels_last = layout.channels_last;
-  options.workers = static_cast<int>(config.loader.workers.value_or(0));
-  options.depth = static_cast<int>(config.loader.depth.value_or(0));
-  options.memory_bytes = config.loader.memory.bytes.value_or(0);
-  options.autotune = config.loader.autotune;
-  return options;
 }
 
 // Sources that decode or unpack; the others are mapped files already.
@@ -147,6 +131,28 @@ RunData open_data(
   made.val_augment = augment_for(config, false, made.info);
   made.input_shape = shape_of(made.info, made.augment.get());
   return made;
+}
+
+data::LoaderOptions loader_options(
+    const config::Config& config,
+    const BatchLayout& layout,
+    bool train) {
+  data::LoaderOptions options;
+  options.batch =
+      static_cast<int>(config.train.batch * config.train.accumulate);
+  options.shuffle = train;
+  options.drop_last = train && config.train.drop_last;
+  options.seed = static_cast<std::uint64_t>(config.seed);
+  options.bad = config.data.bad == "skip" ? data::BadPolicy::skip
+      : config.data.bad == "replace"      ? data::BadPolicy::replace
+                                          : data::BadPolicy::error;
+  options.element = layout.bytes ? data::Element::u8 : data::Element::f32;
+  options.channels_last = layout.channels_last;
+  options.workers = static_cast<int>(config.loader.workers.value_or(0));
+  options.depth = static_cast<int>(config.loader.depth.value_or(0));
+  options.memory_bytes = config.loader.memory.bytes.value_or(0);
+  options.autotune = config.loader.autotune;
+  return options;
 }
 
 std::unique_ptr<Batches> train_batches(

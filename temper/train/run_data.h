@@ -44,6 +44,12 @@ struct BatchLayout {
   bool channels_last = false;
 };
 
+// What the loaders of a run are asked for.
+data::LoaderOptions loader_options(
+    const config::Config& config,
+    const BatchLayout& layout,
+    bool train);
+
 // Takes the stream out of `data`.
 std::unique_ptr<Batches> train_batches(
     RunData& data,

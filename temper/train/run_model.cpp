@@ -9,6 +9,8 @@
 #include "temper/model/load_weights.h"
 #include "temper/model/weights_file.h"
 #include "temper/model/zoo.h"
+#include "temper/train/freeze.h"
+#include "temper/train/lr_scale.h"
 
 namespace temper::train {
 namespace {
@@ -164,6 +166,34 @@ RunModel open_export(
   return made;
 }
 
+void freeze_opaque(RunModel& made, const std::vector<std::string>& patterns) {
+  if (patterns.empty()) return;
+  for (const std::string& pattern : patterns)
+    if (pattern == "backbone")
+      throw Error(
+          cat("[train] ",
+              made.name,
+              " is TorchScript, which temper does not look into: it cannot "
+              "tell the backbone from the head."),
+          "Freeze by name, model.freeze = [\"features.*\"], or export the "
+          "model with torch.export.");
+  made.freeze = patterns;
+  made.notes.push_back(
+      "TorchScript is frozen as PyTorch does it: BatchNorm's statistics still "
+      "move");
+}
+
+// All names count, also those that are frozen for now.
+void check_rates(const config::Config& config, const graph::Graph& graph) {
+  const auto scales = parse_lr_scales(config.optimizer.lr_scale);
+  if (scales.empty()) return;
+  std::vector<std::string> names;
+  for (const graph::Input* input :
+       graph.inputs_of(graph::InputKind::kParameter))
+    names.push_back(input->target);
+  check_lr_scales(scales, names);
+}
+
 } // namespace
 
 RunModel choose_model(const config::Config& config, const RunData& data) {
@@ -176,6 +206,7 @@ RunModel choose_model(const config::Config& config, const RunData& data) {
     made.name = path.filename().string();
     made.torchscript = path;
     made.outputs = outputs;
+    freeze_opaque(made, config.model.freeze);
     return made;
   }
   if (path.extension() == ".pt2") {
@@ -194,8 +225,13 @@ RunModel choose_model(const config::Config& config, const RunData& data) {
     made.program = std::move(loaded.program);
     made.notes.push_back(std::move(loaded.report));
   }
-  if (!config.model.freeze.empty())
-    apply(made, graph::freeze(*made.program, config.model.freeze));
+  if (!config.model.freeze.empty()) {
+    FrozenModel frozen = freeze_model(*made.program, config.model.freeze);
+    made.program = std::move(frozen.program);
+    made.still_norms = std::move(frozen.still_norms);
+    made.notes.push_back(std::move(frozen.report));
+  }
+  check_rates(config, made.program->graph);
   made.outputs = outputs_of(made.program->graph);
   return made;
 }

@@ -12,6 +12,15 @@ Task::Task(std::shared_ptr<model::Module> model) : model_(std::move(model)) {
   check(model_ != nullptr, "a task has a model");
 }
 
+void Task::moves_along(const std::string& name, at::Tensor& member) {
+  companions_[name] = &member;
+}
+
+void Task::to(const at::Device& device) {
+  for (const auto& [name, member] : companions_)
+    if (member->defined()) *member = member->to(device);
+}
+
 void Task::add(
     const std::string& metric,
     const at::Tensor& sum,

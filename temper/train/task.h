@@ -39,6 +39,8 @@ class Task {
  public:
   explicit Task(std::shared_ptr<model::Module> model);
   virtual ~Task() = default;
+  Task(const Task&) = delete;
+  Task& operator=(const Task&) = delete;
 
   model::Module& model() {
     return *model_;
@@ -58,7 +60,8 @@ class Task {
   virtual at::Tensor eval_step(const Batch& batch) {
     return train_step(batch);
   }
-  // What the loss of a batch divides by; known before anything is computed.
+  // What the loss of a batch divides by; known before anything is computed. The
+  // batch is still on the CPU, so that nothing has to wait for the device.
   virtual double units(const Batch& batch) const {
     return static_cast<double>(batch.samples);
   }
@@ -67,8 +70,11 @@ class Task {
   virtual bool couples_samples() const {
     return false;
   }
-  // Tensors of the task's own (class weights) that go where the model goes.
-  virtual void to(const at::Device&) {}
+  // Where the model goes, go the tensors named with moves_along().
+  virtual void to(const at::Device& device);
+  const std::map<std::string, at::Tensor*>& companions() const {
+    return companions_;
+  }
 
   // A metric of one's own: shown as sum / weight over the whole set. The value
   // stays on the device until it is logged.
@@ -79,9 +85,14 @@ class Task {
   virtual MetricSums take_sums();
 
  protected:
+  // In a constructor: a member (class weights, say) that is to be on the
+  // model's device, and the name that messages give it.
+  void moves_along(const std::string& name, at::Tensor& member);
+
   std::shared_ptr<model::Module> model_;
 
  private:
+  std::map<std::string, at::Tensor*> companions_;
   std::map<std::string, std::pair<at::Tensor, double>> own_;
 };
 

@@ -42,9 +42,10 @@ class Labelling final : public Task {
       std::shared_ptr<model::Module> model)
       : Task(std::move(model)), name_(std::move(name)) {
     loss_.label_smoothing = config.train.label_smoothing;
-    if (!config.train.class_weights.empty())
-      loss_.class_weights =
-          at::tensor(config.train.class_weights).to(at::kFloat);
+    if (config.train.class_weights.empty()) return;
+    loss_.weights_here = at::tensor(config.train.class_weights).to(at::kFloat);
+    loss_.class_weights = loss_.weights_here;
+    moves_along("train.class_weights", loss_.class_weights);
   }
 
   std::string name() const override {
@@ -52,10 +53,6 @@ class Labelling final : public Task {
   }
   std::string loss_name() const override {
     return "cross_entropy";
-  }
-  void to(const at::Device& device) override {
-    if (loss_.class_weights.defined())
-      loss_.class_weights = loss_.class_weights.to(device);
   }
   double units(const Batch& batch) const override {
     // PyTorch's mean over probabilities divides by samples.

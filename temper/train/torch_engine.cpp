@@ -8,8 +8,14 @@
 #include "temper/base/hash.h"
 #include "temper/base/text.h"
 #include "temper/model/tensors.h"
+#include "temper/train/average.h"
+#include "temper/train/engine_state.h"
+#include "temper/train/gradients.h"
 #include "temper/train/optimizer.h"
+#include "temper/train/precision.h"
 #include "temper/train/predictions.h"
+#include "temper/train/step_errors.h"
+#include "temper/train/unread_steps.h"
 
 namespace temper::train {
 namespace {
@@ -30,15 +36,16 @@ void seed_generators(std::uint64_t seed, std::int64_t update, int part) {
 class TorchEngine final : public Engine {
  public:
   explicit TorchEngine(TorchEngineParts parts)
-      : parts_(std::move(parts)), config_(parts_.config), task_(*parts_.task) {
-    model::Module& model = task_.model();
-    model.to(parts_.batch.device);
-    task_.to(parts_.batch.device);
-    model.set_training(true);
-    parameters_ = model.parameters();
-    optimizer_ = make_optimizer(config_.optimizer, parameters_);
-    if (config_.train.ema > 0) begin_average();
-  }
+      : parts_(std::move(parts)),
+        config_(parts_.config),
+        task_(*parts_.task),
+        device_(parts_.batch.device),
+        precision_(parts_.precision, device_),
+        mover_(parts_.batch, precision_.weights_type()),
+        parameters_(moved_parameters()),
+        optimizer_(
+            make_optimizer(config_.optimizer, parameters_, parts_.joined)),
+        average_(config_.train.ema, parameters_) {}
 
   EngineFacts facts() const override {
     EngineFacts facts;
@@ -46,7 +53,7 @@ class TorchEngine final : public Engine {
     facts.task = task_.name();
     facts.loss = task_.loss_name();
     facts.optimizer = config_.optimizer.name;
-    facts.device = parts_.batch.device.str();
+    facts.device = device_.str();
     for (const NamedTensor& each : parameters_) {
       facts.parameters += each.tensor.numel();
       if (each.trainable) facts.trainable += each.tensor.numel();
@@ -57,22 +64,23 @@ class TorchEngine final : public Engine {
     return facts;
   }
 
-  void step(const data::Batch& batch, const StepOrder& order) override {
+  bool step(const data::Batch& batch, const StepOrder& order) override {
     if (parts_.classes > 0) check_labels(batch, parts_.classes);
     model::Module& model = task_.model();
     if (!model.training()) model.set_training(true);
-    const Batch whole = prepare(batch, order.epoch);
-    const double units = task_.units(whole);
-    const double loss = backward(whole, units, order);
-    const double norm = gradient_norm();
-    if (!std::isfinite(norm)) refuse("the gradient", norm, order);
-    clip(norm);
-    optimizer_->step(order.lr, order.update);
-    if (!average_.empty()) follow_average(order.update);
-    training_.loss += loss;
-    training_.units += units;
-    training_.samples += batch.size;
-    report_ = {loss / units, norm};
+    const Batch host = prepare(batch, order.epoch);
+    const double units = task_.units(host);
+    const at::Tensor loss = backward(mover_.moved(host), units, order);
+    precision_.unscale(parameters_);
+    const at::Tensor norm = gradient_norm(parameters_, device_);
+    if (precision_.scales() && overflowed(norm)) return false;
+    const Gate gate = unread_.gate(loss, norm, order);
+    clip_gradients(parameters_, config_.train, norm);
+    optimizer_->step(order.lr, order.update, gate);
+    average_.follow(order.update, gate);
+    unread_.add({order, units, batch.size}, loss, norm);
+    if (reads_are_free() || order.report || unread_.full()) read_steps();
+    return true;
   }
 
   StepReport report() override {
@@ -80,56 +88,56 @@ class TorchEngine final : public Engine {
   }
 
   MetricSums take_training_sums() override {
+    read_steps();
     training_.add(task_.take_sums());
     return std::exchange(training_, {});
+  }
+
+  graph::Weights gradients() override {
+    graph::Weights all;
+    for (const NamedTensor& each : parameters_)
+      if (each.tensor.grad().defined())
+        all[each.name] = model::data_of(each.tensor.grad());
+    return all;
   }
 
   void evaluate(const data::Batch& batch) override {
     if (parts_.classes > 0) check_labels(batch, parts_.classes);
     begin_evaluation();
     const torch::NoGradGuard no_grad;
-    const Batch whole = to_device(batch, parts_.batch);
-    evaluation_.loss += task_.eval_step(whole).to(at::kCPU).item().to<double>();
-    evaluation_.units += task_.units(whole);
+    const Batch host = on_host(batch, parts_.batch);
+    const Batch whole = mover_.moved(host);
+    evaluation_.units += task_.units(host);
     evaluation_.samples += batch.size;
+    const StepContext context{
+        "eval_step", task_, whole, whole.samples, device_};
+    try {
+      const auto autocast = precision_.autocast();
+      const at::Tensor loss = task_.eval_step(whole);
+      check_loss(loss, false, context);
+      unread_evaluation_.add(loss.to(sum_type(device_)));
+    } catch (...) {
+      rethrow_of_step(context);
+    }
+    if (reads_are_free() || unread_evaluation_.full()) read_evaluation();
   }
 
   MetricSums take_evaluation_sums() override {
+    read_evaluation();
     evaluation_.add(task_.take_sums());
     end_evaluation();
     return std::exchange(evaluation_, {});
   }
 
   EngineState capture() override {
-    EngineState state;
-    for (const auto& [name, tensor] : everything())
-      state.tensors[name] = model::data_of(tensor);
-    return state;
+    read_steps();
+    return saved(everything());
   }
 
   void restore(const EngineState& state) override {
-    const torch::NoGradGuard no_grad;
-    for (auto& [name, tensor] : everything()) {
-      const auto found = state.tensors.find(name);
-      if (found == state.tensors.end())
-        throw Error(
-            cat("[train] the checkpoint has no ", name, "."),
-            "It belongs to another model or optimizer: resume with the run's "
-            "own config.");
-      const at::Tensor saved = model::tensor_of(found->second);
-      if (saved.sizes() != tensor.sizes() ||
-          saved.scalar_type() != tensor.scalar_type())
-        throw Error(
-            cat("[train] the checkpoint's ",
-                name,
-                " is ",
-                model::tensor_text(saved),
-                ", and the model's is ",
-                model::tensor_text(tensor),
-                "."),
-            "It belongs to another model: resume with the run's own config.");
-      tensor.copy_(saved);
-    }
+    fill(everything(), state);
+    precision_.take_state();
+    unread_ = {};
   }
 
   graph::Weights weights() override {
@@ -138,18 +146,46 @@ class TorchEngine final : public Engine {
       all[each.name] = model::data_of(each.tensor);
     for (const NamedTensor& each : task_.model().buffers())
       all[each.name] = model::data_of(each.tensor);
-    for (const NamedTensor& each : average_)
+    for (const NamedTensor& each : average_.tensors())
       all[each.name] = model::data_of(each.tensor);
     return all;
   }
 
  private:
+  // Model and task were made or loaded on the CPU; the optimiser's state is
+  // made beside the parameters.
+  std::vector<NamedTensor> moved_parameters() {
+    if (precision_.weights_type() != at::kFloat)
+      task_.model().to(precision_.weights_type());
+    task_.model().to(device_);
+    task_.to(device_);
+    task_.model().set_training(true);
+    std::vector<NamedTensor> parameters = task_.model().parameters();
+    if (parts_.channels_last)
+      for (const NamedTensor& each : parameters)
+        if (each.tensor.dim() == 4)
+          at::Tensor(each.tensor)
+              .set_data(each.tensor.detach().contiguous(
+                  at::MemoryFormat::ChannelsLast));
+    return parameters;
+  }
+
+  // Waits for the device: the next step's scale depends on it.
+  bool overflowed(const at::Tensor& norm) {
+    const bool is = !std::isfinite(norm.item().to<double>());
+    precision_.update(is);
+    return is;
+  }
+
+  bool reads_are_free() const {
+    return device_.is_cpu();
+  }
+
   Batch prepare(const data::Batch& batch, std::uint32_t epoch) const {
     MixPlan mix;
     mix.mixup = config_.train.mixup;
     mix.cutmix = config_.train.cutmix;
-    if (mix.mixup == 0 && mix.cutmix == 0)
-      return to_device(batch, parts_.batch);
+    if (mix.mixup == 0 && mix.cutmix == 0) return on_host(batch, parts_.batch);
     mix.label_smoothing = config_.train.label_smoothing;
     mix.classes = static_cast<int>(parts_.classes);
     mix.seed = static_cast<std::uint64_t>(config_.seed);
@@ -157,154 +193,107 @@ class TorchEngine final : public Engine {
   }
 
   // The gradient of sum / units, one slice after the other; returns the sum.
-  double backward(const Batch& whole, double units, const StepOrder& order) {
-    for (const NamedTensor& each : parameters_)
-      if (each.tensor.grad().defined()) each.tensor.mutable_grad().reset();
+  at::Tensor
+  backward(const Batch& whole, double units, const StepOrder& order) {
+    forget_gradients(parameters_);
     const std::int64_t most = order.micro_batch > 0 && !task_.couples_samples()
         ? order.micro_batch
         : whole.samples;
-    double total = 0;
+    at::Tensor total;
     int part = 0;
     for (std::int64_t begin = 0; begin < whole.samples; begin += most) {
       const std::int64_t count = std::min(most, whole.samples - begin);
       seed_generators(
           static_cast<std::uint64_t>(config_.seed), order.update, part++);
-      const at::Tensor sum = task_.train_step(
-          count == whole.samples ? whole : slice(whole, begin, count));
-      check_loss(sum);
-      const double loss = sum.detach().to(at::kCPU).item().to<double>();
-      if (!std::isfinite(loss)) refuse("the loss", loss, order);
-      sum.div(units).backward();
-      total += loss;
+      const at::Tensor sum = backward_slice(
+          count == whole.samples ? whole : slice(whole, begin, count),
+          whole.samples,
+          units,
+          order);
+      total = total.defined() ? total.add(sum) : sum;
     }
     return total;
   }
 
-  void check_loss(const at::Tensor& sum) const {
-    if (sum.defined() && sum.numel() == 1 && sum.requires_grad() &&
-        sum.device() == parts_.batch.device)
-      return;
-    std::string why = "it is no tensor";
-    if (sum.defined()) {
-      why = cat("it is ", model::tensor_text(sum), " on ", sum.device().str());
-      if (sum.numel() != 1)
-        why += ", and a loss is one number: the sum over the batch";
-      else if (!sum.requires_grad())
-        why += ", and no gradient leads through it: compute it with model()";
-      else
-        why +=
-            cat(", and the model is on ",
-                parts_.batch.device.str(),
-                ": move it there with .to(batch.inputs.device())");
-    }
-    throw Error(cat("[train] train_step's loss cannot be used: ", why, "."));
-  }
-
-  double gradient_norm() const {
-    const torch::NoGradGuard no_grad;
-    const auto type = sum_type(parts_.batch.device);
-    at::Tensor squares;
-    for (const NamedTensor& each : parameters_) {
-      const at::Tensor gradient = each.tensor.grad();
-      if (!gradient.defined()) continue;
-      const at::Tensor norm = gradient.norm(2).to(type);
-      const at::Tensor square = norm.mul(norm);
-      squares = squares.defined() ? squares.add_(square) : square;
-    }
-    if (!squares.defined()) return 0;
-    return std::sqrt(squares.to(at::kCPU).item().to<double>());
-  }
-
-  void clip(double norm) const {
-    const torch::NoGradGuard no_grad;
-    const double longest = config_.train.clip;
-    const double largest = config_.train.clip_value;
-    for (const NamedTensor& each : parameters_) {
-      at::Tensor gradient = each.tensor.grad();
-      if (!gradient.defined()) continue;
-      // As torch.nn.utils.clip_grad_norm_ has it.
-      if (longest > 0 && longest / (norm + 1e-6) < 1)
-        gradient.mul_(longest / (norm + 1e-6));
-      if (largest > 0) gradient.clamp_(-largest, largest);
+  at::Tensor backward_slice(
+      const Batch& part,
+      std::int64_t whole,
+      double units,
+      const StepOrder& order) {
+    const StepContext context{"train_step", task_, part, whole, device_};
+    try {
+      const at::Tensor sum = [&] {
+        const auto autocast = precision_.autocast();
+        return task_.train_step(part);
+      }();
+      check_loss(sum, true, context);
+      const at::Tensor loss = sum.detach().reshape({}).to(sum_type(device_));
+      // An infinite loss of fp16 shows in the gradient, which is looked at.
+      if (reads_are_free() && !precision_.scales() &&
+          !std::isfinite(loss.item<double>()))
+        refuse_not_finite("the loss", loss.item<double>(), order, order.update);
+      // sum / units, whose gradient LibTorch would compute in float64.
+      sum.backward(
+          at::full_like(loss, precision_.scale() / units, sum.options())
+              .view_as(sum));
+      return loss;
+    } catch (...) {
+      rethrow_of_step(context);
     }
   }
 
-  [[noreturn]] static void
-  refuse(const std::string& what, double value, const StepOrder& order) {
-    throw NotFinite(
-        cat("[train] ",
-            what,
-            " became ",
-            value,
-            " in update ",
-            order.update + 1,
-            " (epoch ",
-            order.epoch + 1,
-            "): no weight was changed by it."),
-        "Lower optimizer.lr, clip the gradient with train.clip = 1, or warm up "
-        "with schedule.warmup.");
+  void read_steps() {
+    unread_.read(training_, report_);
   }
 
-  void begin_average() {
-    const torch::NoGradGuard no_grad;
-    for (const NamedTensor& each : parameters_)
-      average_.push_back({each.name, each.tensor.detach().clone(), false});
-  }
-
-  // A short memory at first: an average of few values.
-  void follow_average(std::int64_t update) {
-    const torch::NoGradGuard no_grad;
-    const double early =
-        (1 + static_cast<double>(update)) / (10 + static_cast<double>(update));
-    const double decay = std::min(config_.train.ema, early);
-    for (std::size_t i = 0; i < average_.size(); ++i)
-      average_[i].tensor.lerp_(parameters_[i].tensor.detach(), 1 - decay);
+  void read_evaluation() {
+    for (const double loss : unread_evaluation_.take())
+      evaluation_.loss += loss;
   }
 
   // Validation sees the averaged weights; training's wait beside them.
   void begin_evaluation() {
     if (evaluating_) return;
+    read_steps();
     evaluating_ = true;
     // What training has counted and nobody read yet stays training's.
     training_.add(task_.take_sums());
     task_.model().set_training(false);
-    if (!average_.empty()) swap_average();
+    average_.swap();
   }
   void end_evaluation() {
     if (!evaluating_) return;
     evaluating_ = false;
     task_.model().set_training(true);
-    if (!average_.empty()) swap_average();
-  }
-  void swap_average() {
-    const torch::NoGradGuard no_grad;
-    for (std::size_t i = 0; i < average_.size(); ++i) {
-      const at::Tensor kept = parameters_[i].tensor.detach().clone();
-      parameters_[i].tensor.detach().copy_(average_[i].tensor);
-      average_[i].tensor.copy_(kept);
-    }
+    average_.swap();
   }
 
-  std::vector<std::pair<std::string, at::Tensor>> everything() const {
-    std::vector<std::pair<std::string, at::Tensor>> all;
-    for (const NamedTensor& each : parameters_)
-      all.emplace_back("model." + each.name, each.tensor.detach());
-    for (const NamedTensor& each : task_.model().buffers())
-      all.emplace_back("model." + each.name, each.tensor);
-    for (const NamedTensor& each : optimizer_->state())
-      all.emplace_back("optimizer." + each.name, each.tensor);
-    for (const NamedTensor& each : average_)
-      all.emplace_back("ema." + each.name, each.tensor);
+  std::vector<NamedTensor> everything() const {
+    std::vector<NamedTensor> all;
+    const auto add = [&](const char* what, const auto& tensors) {
+      for (const NamedTensor& each : tensors)
+        all.push_back({what + each.name, each.tensor, each.trainable});
+    };
+    add("model.", parameters_);
+    add("model.", task_.model().buffers());
+    add("optimizer.", optimizer_->state());
+    add("ema.", average_.tensors());
+    add("scaler.", precision_.state());
     return all;
   }
 
   TorchEngineParts parts_;
   const config::Config& config_;
   Task& task_;
+  at::Device device_;
+  Precision precision_;
+  BatchMover mover_;
   std::vector<NamedTensor> parameters_;
   std::unique_ptr<Optimizer> optimizer_;
-  std::vector<NamedTensor> average_; // empty: train.ema is off
+  Average average_;
   bool evaluating_ = false;
+  UnreadSteps unread_;
+  Unread unread_evaluation_;
   MetricSums training_;
   MetricSums evaluation_;
   StepReport report_;

@@ -8,6 +8,7 @@
 #include "temper/config/config.h"
 #include "temper/train/engine.h"
 #include "temper/train/engine_batch.h"
+#include "temper/train/make_engine.h"
 #include "temper/train/task.h"
 
 namespace temper::train {
@@ -19,6 +20,9 @@ struct TorchEngineParts {
   BatchPlan batch;
   // Of the model's output; labels must be below it. 0: not checked.
   std::int64_t classes = 0;
+  Joined joined; // what was frozen before
+  std::string precision = "fp32"; // as EngineRequest has it
+  bool channels_last = false;
 };
 
 // Moves the task's model to the device, sets its mode, makes the optimiser.

@@ -22,14 +22,19 @@ class FakeEngine final : public Engine {
   EngineFacts facts() const override {
     return {};
   }
-  void step(const data::Batch& batch, const StepOrder& order) override {
+  bool step(const data::Batch& batch, const StepOrder& order) override {
     if (order.update == fails_at) throw NotFinite("the loss became nan.");
+    if (order.update == overflows_at && overflows > 0) {
+      --overflows;
+      return false;
+    }
     state = state * 1.000001 + order.lr * static_cast<double>(batch.number + 1);
     rates.push_back(order.lr);
     micro_batch = order.micro_batch;
     sums.loss += state;
     sums.units += batch.size;
     sums.samples += batch.size;
+    return true;
   }
   StepReport report() override {
     return {state, 1};
@@ -69,6 +74,8 @@ class FakeEngine final : public Engine {
   std::int64_t evaluated = 0;
   std::size_t epochs = 0;
   std::int64_t fails_at = -1;
+  std::int64_t overflows_at = -1;
+  int overflows = 0; // so often
   int micro_batch = 0;
 };
 
@@ -133,6 +140,8 @@ class LoopTest : public ::testing::Test {
          store,
          "test",
          {},
+         {},
+         1,
          std::move(stop)},
         resumed);
   }
@@ -149,6 +158,25 @@ class LoopTest : public ::testing::Test {
   FakeBatches batches_;
   bool validate_ = true;
 };
+
+// The batch is spent, the update is not counted, and the schedule waits.
+TEST_F(LoopTest, an_update_that_overflowed_is_left_out_and_told) {
+  run();
+  const auto rates = engine_.rates;
+  engine_ = {};
+  engine_.overflows_at = 2;
+  engine_.overflows = 2;
+  std::filesystem::remove_all(folder_ / "checkpoints");
+  std::filesystem::remove(folder_ / "journal.jsonl");
+  const Outcome outcome = run();
+  const auto told = events("incident");
+  ASSERT_EQ(told.size(), 2U);
+  EXPECT_EQ(told[0].text("what"), "overflow");
+  EXPECT_EQ(told[0].count("update"), 2);
+  EXPECT_EQ(outcome.updates, static_cast<std::int64_t>(rates.size()) - 2);
+  for (std::size_t i = 0; i < engine_.rates.size(); ++i)
+    EXPECT_EQ(engine_.rates[i], rates[i]) << i;
+}
 
 TEST_F(LoopTest, every_epoch_is_trained_validated_journaled_and_kept) {
   engine_.accuracies = {5, 8, 7, 6};

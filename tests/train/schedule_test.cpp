@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "temper/base/error.h"
+#include "tests/paths.h"
 
 namespace temper::train {
 namespace {
@@ -19,7 +20,7 @@ config::Config named(const std::string& name) {
 
 // reference/schedules.py: 40 updates, drops of a half every 8.
 TEST(Schedule, rates_are_those_of_pytorch) {
-  std::ifstream file(TEMPER_TEST_DATA "/train/schedules.json");
+  std::ifstream file(tests::fixtures() / "train/schedules.json");
   const auto expected = nlohmann::json::parse(file);
   for (const auto& [name, rates] : expected.items()) {
     config::Config config = named(name);

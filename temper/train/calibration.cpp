@@ -1,0 +1,71 @@
+#include "temper/train/calibration.h"
+
+#include "temper/base/hash.h"
+#include "temper/base/text.h"
+#include "temper/data/locate.h"
+
+namespace temper::train {
+namespace {
+
+plan::PlanKey key_of(const PlanRequest& request) {
+  plan::PlanKey key;
+  key.machine = plan::machine_fingerprint(request.machine);
+  key.libtorch = request.machine.libtorch.version;
+  key.temper = request.version;
+  key.model = request.model.name;
+  key.model_hash = request.model.program
+      ? graph::hash_of(request.model.program->graph)
+      : hash64(request.model.name);
+  key.batch = request.config.train.batch * request.config.train.accumulate;
+  key.input_shape = request.data.input_shape;
+  key.requests = plan::requests_of(request.config);
+  return key;
+}
+
+} // namespace
+
+BatchLayout layout_for(
+    const plan::Setting& setting,
+    const config::Config& config) {
+  // A GPU gets bytes, in one copy, and normalises them itself.
+  const bool mixes = config.train.mixup > 0 || config.train.cutmix > 0;
+  BatchLayout layout;
+  layout.bytes = setting.device != "cpu" && !mixes;
+  layout.channels_last = layout.bytes || setting.layout == "channels_last";
+  return layout;
+}
+
+plan::Plan plan_settings(const PlanRequest& request) {
+  plan::Decision decision;
+  decision.candidates = plan::find_candidates(
+      request.machine,
+      machine::list_devices(request.machine),
+      plan::requests_of(request.config));
+  if (request.data.info.input != data::Input::image) {
+    // Without images there are no channels to put last.
+    auto& settings = decision.candidates.settings;
+    const auto pointless = [&](const plan::Setting& each) {
+      return each.layout == "channels_last" && settings.size() > 1;
+    };
+    for (std::size_t i = settings.size(); i-- > 0;)
+      if (pointless(settings[i]))
+        settings.erase(settings.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  if (!request.config.model.freeze.empty())
+    return plan::plan_unmeasured(
+        decision.candidates, "a part of the model is frozen");
+  if (request.data.stream != nullptr)
+    return plan::plan_unmeasured(
+        decision.candidates, "a generator's samples can be taken only once");
+  decision.key = key_of(request);
+  if (request.config.plan.cache == "on")
+    decision.cache =
+        plan::PlanCache(data::cache_directory(request.environment) / "plans");
+  decision.options.seconds = request.config.plan.seconds;
+  decision.options.run_steps = request.run_steps;
+  decision.options.progress = request.progress;
+  decision.make_rig = [&] { return make_rig(request); };
+  return plan::decide(decision);
+}
+
+} // namespace temper::train

@@ -1,0 +1,206 @@
+#include <cstring>
+#include <map>
+#include <utility>
+
+#include "temper/base/error.h"
+#include "temper/base/text.h"
+#include "temper/libtorch/facts.h"
+#include "temper/train/calibration.h"
+#include "temper/train/parity.h"
+#include "temper/train/updates.h"
+
+namespace temper::train {
+namespace {
+
+// A batch that stays when its loader is gone.
+class OwnBatch {
+ public:
+  // `targets`: numbers or tokens of one sample's target.
+  OwnBatch(const data::Batch& from, std::size_t targets) : batch_(from) {
+    const auto samples = static_cast<std::size_t>(from.size);
+    std::size_t values = samples;
+    for (const std::int64_t size : from.shape)
+      values *= static_cast<std::size_t>(size);
+    keep(batch_.inputs, values * data::bytes_of(from.element));
+    keep(batch_.labels, samples * targets * sizeof(std::int64_t));
+    keep(batch_.target_numbers, samples * targets * sizeof(float));
+    keep(batch_.indices, samples * sizeof(std::int64_t));
+  }
+
+  const data::Batch& batch() const {
+    return batch_;
+  }
+
+ private:
+  template <class T>
+  void keep(const T*& memory, std::size_t bytes) {
+    if (memory == nullptr) return;
+    // As many words as it takes: aligned for every element.
+    auto own = std::make_unique<std::max_align_t[]>(
+        bytes / sizeof(std::max_align_t) + 1);
+    std::memcpy(own.get(), memory, bytes);
+    memory = reinterpret_cast<const T*>(own.get());
+    memory_.push_back(std::move(own));
+  }
+
+  data::Batch batch_;
+  std::vector<std::unique_ptr<std::max_align_t[]>> memory_;
+};
+
+// All that a scratch run needs, held by everyone who might still compute.
+struct Ground {
+  config::Config config;
+  RunModel model;
+  RunData data; // without a stream
+  MakeEngine make_engine;
+  std::map<std::pair<bool, bool>, std::shared_ptr<const OwnBatch>> batches;
+  std::optional<ParityReference> reference;
+
+  const data::Batch& batch(const BatchLayout& layout) {
+    auto& kept = batches[{layout.bytes, layout.channels_last}];
+    if (kept == nullptr) {
+      config::Config once = config;
+      once.loader.workers = 1;
+      once.loader.autotune = false;
+      const auto loader = train_batches(data, once, layout);
+      loader->start(0);
+      const data::Batch* first = loader->next();
+      if (first == nullptr)
+        throw Error("[train] the data has no batch to measure with.");
+      kept = std::make_shared<OwnBatch>(
+          *first, static_cast<std::size_t>(std::max(data.info.target_size, 1)));
+    }
+    return kept->batch();
+  }
+
+  std::unique_ptr<Engine> engine(const plan::Setting& setting) {
+    return make_engine(
+        {config,
+         model,
+         data,
+         setting.device,
+         layout_for(setting, config),
+         {},
+         setting.precision,
+         setting.layout == "channels_last"});
+  }
+
+  // A rate of nothing: what is computed is the same, and the weights stay those
+  // of the run's beginning.
+  void step(Engine& of, const plan::Setting& setting) {
+    libtorch::set_threads(setting.threads, 1);
+    StepOrder order;
+    order.micro_batch = micro_batch_of(config);
+    order.report = true;
+    of.step(batch(layout_for(setting, config)), order);
+    of.report();
+    of.take_training_sums();
+  }
+
+  Computed computed(const plan::Setting& setting) {
+    const auto scratch = engine(setting);
+    step(*scratch, setting);
+    Computed made;
+    made.gradients = scratch->gradients();
+    for (auto& [name, tensor] : scratch->capture().tensors) {
+      const std::string front = "model.";
+      if (!starts_with(name, front)) continue;
+      const std::string plain = name.substr(front.size());
+      if (made.gradients.count(plain) == 0) made.statistics[plain] = tensor;
+    }
+    scratch->evaluate(batch(layout_for(setting, config)));
+    const MetricSums sums = scratch->take_evaluation_sums();
+    made.eval_loss = sums.loss / sums.units;
+    return made;
+  }
+
+  const ParityReference& plain_and_exact(int threads) {
+    if (!reference) {
+      plan::Setting setting;
+      setting.threads = threads;
+      ParityReference made;
+      made.plain = computed(setting);
+      setting.precision = "fp64";
+      try {
+        made.exact = computed(setting);
+      } catch (const std::exception&) {
+        made.exact = made.plain; // a task of floats only
+      }
+      reference = std::move(made);
+    }
+    return *reference;
+  }
+};
+
+// LibTorch has several words for it, and none of its types is known here.
+[[noreturn]] void rethrow_as_memory() {
+  try {
+    throw;
+  } catch (const std::exception& error) {
+    const std::string text = error.what();
+    if (contains(text, "out of memory") || contains(text, "allocate memory"))
+      throw plan::NoMemory(text);
+    throw;
+  }
+}
+
+class EngineTrial final : public plan::Trial {
+ public:
+  EngineTrial(std::shared_ptr<Ground> ground, plan::Setting setting)
+      : ground_(std::move(ground)),
+        setting_(std::move(setting)),
+        engine_(ground_->engine(setting_)) {}
+
+  void step() override try { ground_->step(*engine_, setting_); } catch (...) {
+    rethrow_as_memory();
+  }
+
+  plan::Parity parity() override try {
+    const ParityReference& reference =
+        ground_->plain_and_exact(setting_.threads);
+    return compare(ground_->computed(setting_), reference, setting_.precision);
+  } catch (...) {
+    rethrow_as_memory();
+  }
+
+ private:
+  std::shared_ptr<Ground> ground_;
+  plan::Setting setting_;
+  std::unique_ptr<Engine> engine_;
+};
+
+class EngineRig final : public plan::Rig {
+ public:
+  explicit EngineRig(const PlanRequest& request)
+      : ground_(std::make_shared<Ground>()) {
+    ground_->config = request.config;
+    ground_->config.train.clip = 0; // gradients are compared as they are
+    ground_->config.train.clip_value = 0;
+    ground_->model = request.model;
+    ground_->make_engine = request.make_engine;
+    ground_->data.info = request.data.info;
+    ground_->data.source = request.data.source;
+    ground_->data.augment = request.data.augment;
+    ground_->data.val_augment = request.data.val_augment;
+    ground_->data.input_shape = request.data.input_shape;
+    ground_->data.train = request.data.train;
+    ground_->data.train_samples = request.data.train_samples;
+  }
+
+  std::unique_ptr<plan::Trial> open(const plan::Setting& setting) override try {
+    return std::make_unique<EngineTrial>(ground_, setting);
+  } catch (...) {
+    rethrow_as_memory();
+  }
+
+ private:
+  std::shared_ptr<Ground> ground_;
+};
+
+} // namespace
+
+std::shared_ptr<plan::Rig> make_rig(const PlanRequest& request) {
+  return std::make_shared<EngineRig>(request);
+}
+
+} // namespace temper::train

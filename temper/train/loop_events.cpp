@@ -1,0 +1,109 @@
+#include "temper/train/loop_events.h"
+
+#include <string>
+#include <vector>
+
+#include "temper/base/text.h"
+
+namespace temper::train {
+namespace {
+
+using journal::Event;
+
+void add_metrics(
+    Event& event,
+    const std::string& prefix,
+    const MetricSums& sums) {
+  for (const auto& [name, value] : metrics_of(sums))
+    event.fields.emplace_back(cat(prefix, name), value);
+}
+
+} // namespace
+
+Event step_event(
+    const Progress& progress,
+    const Meter& meter,
+    const StepTold& step) {
+  return {
+      "step",
+      0,
+      {{"step", progress.update},
+       {"epoch", std::int64_t{progress.epoch}},
+       {"loss", step.report.loss},
+       {"lr", step.lr},
+       {"grad_norm", step.report.grad_norm},
+       {"samples_per_s", meter.samples_per_s()},
+       {"wait", meter.waiting()},
+       {"micro_batch", step.micro_batch},
+       {"memory_bytes", static_cast<std::int64_t>(step.memory_bytes)}}};
+}
+
+Event epoch_event(
+    const Progress& progress,
+    const Meter& meter,
+    const EpochTold& epoch) {
+  const MetricSums& train = progress.epoch_sums;
+  Event event{
+      "epoch",
+      0,
+      {{"epoch", std::int64_t{progress.epoch}},
+       {"update", progress.update},
+       {"lr", epoch.lr},
+       {"seconds", meter.epoch_s()},
+       {"wait_s", meter.epoch_wait_s()},
+       {"samples", train.samples},
+       {"samples_per_s", static_cast<double>(train.samples) / meter.epoch_s()},
+       {"memory_bytes", static_cast<std::int64_t>(epoch.memory_bytes)},
+       {"best", epoch.best}}};
+  add_metrics(event, "train_", train);
+  if (epoch.val != nullptr) add_metrics(event, "val_", *epoch.val);
+  return event;
+}
+
+Event checkpoint_event(const Progress& progress, bool best) {
+  return {"checkpoint", 0, {{"update", progress.update}, {"best", best}}};
+}
+
+Event speed_event(const Progress& progress, const plan::SpeedChange& change) {
+  return {
+      "incident",
+      0,
+      {{"what", std::string(change.slower ? "slower" : "as fast again")},
+       {"why", change.text},
+       {"epoch", std::int64_t{progress.epoch}},
+       {"update", progress.update},
+       {"step_s", change.now_s},
+       {"before_s", change.before_s}}};
+}
+
+Event overflow_event(const Progress& progress) {
+  return {
+      "incident",
+      0,
+      {{"what", std::string("overflow")},
+       {"why",
+        std::string(
+            "the gradient overflowed fp16: the update was left out, and "
+            "the loss scale is halved")},
+       {"epoch", std::int64_t{progress.epoch}},
+       {"update", progress.update}}};
+}
+
+Event not_finite_event(
+    const Progress& progress,
+    const data::Batch& batch,
+    const NotFinite& error) {
+  std::vector<std::string> samples;
+  for (int i = 0; batch.indices != nullptr && i < batch.size; ++i)
+    samples.push_back(cat(batch.indices[i]));
+  return {
+      "incident",
+      0,
+      {{"what", std::string("not finite")},
+       {"why", std::string(error.what())},
+       {"epoch", std::int64_t{progress.epoch}},
+       {"update", progress.update},
+       {"samples", journal::Json{cat("[", join(samples, ","), "]")}}}};
+}
+
+} // namespace temper::train

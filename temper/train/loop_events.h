@@ -1,0 +1,53 @@
+// What the loop writes into the journal, event by event (docs/journal.md).
+#pragma once
+
+#include <cstdint>
+
+#include "temper/data/loader.h"
+#include "temper/journal/event.h"
+#include "temper/plan/slowdown.h"
+#include "temper/train/engine.h"
+#include "temper/train/meter.h"
+#include "temper/train/progress.h"
+
+namespace temper::train {
+
+struct StepTold {
+  StepReport report;
+  double lr = 0;
+  std::int64_t micro_batch = 0;
+  std::uint64_t memory_bytes = 0;
+};
+
+journal::Event
+step_event(const Progress& progress, const Meter& meter, const StepTold& step);
+
+struct EpochTold {
+  double lr = 0;
+  std::uint64_t memory_bytes = 0;
+  bool best = false;
+  const MetricSums* val = nullptr; // null: not validated
+};
+
+journal::Event epoch_event(
+    const Progress& progress,
+    const Meter& meter,
+    const EpochTold& epoch);
+
+journal::Event checkpoint_event(const Progress& progress, bool best);
+
+// The run became slow, or fast again, and why.
+journal::Event speed_event(
+    const Progress& progress,
+    const plan::SpeedChange& change);
+
+// fp16 could not hold the gradient: the update was left out.
+journal::Event overflow_event(const Progress& progress);
+
+// With the samples of the batch, so that they can be looked at.
+journal::Event not_finite_event(
+    const Progress& progress,
+    const data::Batch& batch,
+    const NotFinite& error);
+
+} // namespace temper::train

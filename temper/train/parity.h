@@ -1,0 +1,30 @@
+// Whether a setting computes what plain float32 on the CPU computes: gradients,
+// statistics and the eval loss of one step, each within what float32 itself may
+// be off, which float64 tells. Used by the calibration. No torch.
+#pragma once
+
+#include <string>
+
+#include "temper/graph/weights.h"
+#include "temper/plan/rig.h"
+
+namespace temper::train {
+
+// One step from the run's first weights.
+struct Computed {
+  graph::Weights gradients; // by parameter
+  graph::Weights statistics; // buffers after the step
+  double eval_loss = 0; // after it
+};
+
+struct ParityReference {
+  Computed plain; // contiguous float32 on the CPU
+  Computed exact; // the same in float64
+};
+
+plan::Parity compare(
+    const Computed& candidate,
+    const ParityReference& reference,
+    const std::string& precision);
+
+} // namespace temper::train

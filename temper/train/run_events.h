@@ -1,0 +1,30 @@
+// What a run writes into the journal at its beginning and its end
+// (docs/journal.md), and plan.json.
+#pragma once
+
+#include <exception>
+#include <string>
+
+#include "temper/journal/event.h"
+#include "temper/train/run.h"
+
+namespace temper::train {
+
+std::string plan_json(const RunPlan& plan);
+// Of such a text; Error when it has none.
+plan::Plan settings_in(const std::string& plan_json);
+
+// What must be the same for a resumed run to be bit-identical.
+std::string writer_json(const RunRequest& request, const RunPlan& plan);
+
+journal::Event run_event(
+    const std::string& name,
+    const RunRequest& request,
+    const RunPlan& plan,
+    const std::string& writer);
+journal::Event resume_event(std::int64_t update, const std::string& writer);
+// With the confusion matrix and each class's accuracy where there are classes.
+journal::Event end_event(const Outcome& outcome, const RunPlan& plan);
+journal::Event failed_event(const std::exception& error);
+
+} // namespace temper::train

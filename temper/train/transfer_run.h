@@ -1,0 +1,55 @@
+// A run whose model has a frozen part: cut in two, its features computed once
+// where they can be, and put together again for checkpoints. Called by run.cpp.
+// No torch.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "temper/base/environment.h"
+#include "temper/config/config.h"
+#include "temper/train/batches.h"
+#include "temper/train/engine.h"
+#include "temper/train/features.h"
+#include "temper/train/make_engine.h"
+
+namespace temper::train {
+
+// What is under way before the first step, with what is done and all of it.
+using Preparing =
+    std::function<void(const std::string&, std::int64_t, std::int64_t)>;
+
+struct TransferRequest {
+  const config::Config& config;
+  RunData& data; // its stream is taken
+  const RunModel& model;
+  std::string device;
+  BatchLayout layout;
+  const Environment& environment;
+  const MakeEngine& make_engine;
+  const MakeExtractor& make_extractor;
+  Preparing preparing;
+  bool dry = false; // compute nothing
+};
+
+struct TransferParts {
+  std::unique_ptr<Engine> engine;
+  std::unique_ptr<Batches> train;
+  std::unique_ptr<Batches> val;
+  std::vector<std::string> notes;
+};
+
+// Nothing when all of the model trains from the beginning.
+std::optional<TransferParts> prepare_transfer(const TransferRequest& request);
+
+// A checkpoint's weights for what does not train: a resumed run has those it
+// began with, whatever has become of the file they came from.
+void take_weights(RunModel& model, const graph::Weights& checkpoint);
+
+// Samples of one pass through the frozen part: equal parts of a batch.
+int feature_batch(const config::Config& config);
+
+} // namespace temper::train

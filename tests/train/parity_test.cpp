@@ -1,0 +1,80 @@
+#include "temper/train/parity.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "temper/graph/elements.h"
+
+namespace temper::train {
+namespace {
+
+graph::TensorData numbers(const std::vector<double>& values) {
+  return graph::tensor_of(
+      graph::DType::kFloat64,
+      {static_cast<std::int64_t>(values.size())},
+      values);
+}
+
+Computed computed(double off) {
+  Computed made;
+  made.gradients["fc.weight"] = numbers({3 + off, 4});
+  made.gradients["fc.bias"] = numbers({0, 1});
+  made.statistics["bn.running_mean"] = numbers({1, 2});
+  made.eval_loss = 2;
+  return made;
+}
+
+// Float32 is off by 1e-5 of a gradient of length 5.
+ParityReference reference() {
+  return {computed(5e-5), computed(0)};
+}
+
+TEST(Parity, AgreesWithinAFewTimesFloat32sOwnError) {
+  EXPECT_TRUE(compare(computed(1e-4), reference(), "fp32").agrees);
+  const auto parity = compare(computed(1e-2), reference(), "fp32");
+  EXPECT_FALSE(parity.agrees);
+  EXPECT_EQ(parity.parameter, "fc.weight");
+  EXPECT_NEAR(parity.difference, 2e-3, 1e-9);
+  EXPECT_NEAR(parity.allowed, 1e-4, 1e-9);
+}
+
+TEST(Parity, AllowsHalfPrecisionItsFewerBits) {
+  EXPECT_TRUE(compare(computed(0.5), reference(), "bf16").agrees);
+  EXPECT_FALSE(compare(computed(2), reference(), "bf16").agrees);
+  EXPECT_FALSE(compare(computed(0.5), reference(), "fp16").agrees);
+}
+
+TEST(Parity, LooksAtStatisticsAndTheEvalLossToo) {
+  Computed candidate = computed(0);
+  candidate.statistics["bn.running_mean"] = numbers({1, 2.1});
+  EXPECT_EQ(
+      compare(candidate, reference(), "fp32").parameter, "bn.running_mean");
+  candidate = computed(0);
+  candidate.eval_loss = 2.1;
+  const auto parity = compare(candidate, reference(), "fp32");
+  EXPECT_FALSE(parity.agrees);
+  EXPECT_EQ(parity.parameter, "the eval loss");
+}
+
+TEST(Parity, NanAndMissingGradientsNeverAgree) {
+  EXPECT_FALSE(compare(computed(std::nan("")), reference(), "bf16").agrees);
+  Computed candidate = computed(0);
+  candidate.gradients.erase("fc.bias");
+  const auto parity = compare(candidate, reference(), "fp32");
+  EXPECT_FALSE(parity.agrees);
+  EXPECT_EQ(parity.parameter, "fc.bias");
+}
+
+// What is zero but for rounding is measured against the others.
+TEST(Parity, AGradientOfNothingMayBeAnyNothing) {
+  ParityReference both = reference();
+  both.exact.gradients["conv.bias"] = numbers({1e-12});
+  both.plain.gradients["conv.bias"] = numbers({1e-9});
+  Computed candidate = computed(0);
+  candidate.gradients["conv.bias"] = numbers({-3e-9});
+  EXPECT_TRUE(compare(candidate, both, "fp32").agrees);
+}
+
+} // namespace
+} // namespace temper::train

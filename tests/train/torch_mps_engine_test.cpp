@@ -1,0 +1,225 @@
+// The engine on the simulated MPS device: the CPU's numbers, no float64 (the
+// device refuses it), nothing read from it until somebody asks.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "../libtorch/sim_mps.h"
+#include "engine_samples.h"
+#include "tests/complaint.h"
+
+namespace temper::train {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using tests::complaint;
+
+const at::Device kMps(at::kMPS, 0);
+
+Sample there(Sample sample) {
+  sample.plan.device = kMps;
+  return sample;
+}
+
+config::Config everything(const std::string& optimizer) {
+  config::Config config;
+  config.optimizer.name = optimizer;
+  config.optimizer.nesterov = optimizer == "sgd";
+  config.train.clip = 0.5;
+  config.train.clip_value = 0.2;
+  config.train.ema = 0.9;
+  config.train.label_smoothing = 0.1;
+  config.train.class_weights = {0.5, 1, 3};
+  return config;
+}
+
+// Tensor by tensor, not number by number: where a gradient is nothing but
+// rounding, Adam and Lion make steps of full size of it.
+void expect_near(const graph::Weights& a, const graph::Weights& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (const auto& [name, tensor] : a) {
+    const at::Tensor theirs = model::tensor_of(tensor).to(at::kDouble);
+    const at::Tensor ours = model::tensor_of(b.at(name)).to(at::kDouble);
+    EXPECT_LE(
+        (theirs - ours).norm().item<double>(),
+        1e-3 * ours.norm().item<double>() + 1e-6)
+        << name;
+  }
+}
+
+class OptimizersOnMps : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(OptimizersOnMps, trains_as_on_the_cpu) {
+  const config::Config config = everything(GetParam());
+  for (const char* network : {"cnn", "resnet18"}) {
+    const Samples samples = images(7, 3, 8);
+    const auto far = there(pictures(config, network)).engine();
+    const auto near = pictures(config, network).engine();
+    EXPECT_EQ(far->facts().device, "mps:0");
+    const auto train = [&](Engine& engine, int begin) {
+      for (int i = begin; i < begin + 3; ++i)
+        engine.step(samples.batch, reported(order(i, 4, 0.003)));
+    };
+    // Slices of 4 and 3.
+    train(*far, 0);
+    train(*near, 0);
+    expect_near(far->capture().tensors, near->capture().tensors);
+    EXPECT_NEAR(far->report().loss, near->report().loss, 1e-4);
+    EXPECT_NEAR(far->report().grad_norm, near->report().grad_norm, 1e-3);
+    const MetricSums theirs = far->take_training_sums();
+    const MetricSums ours = near->take_training_sums();
+    EXPECT_NEAR(theirs.loss, ours.loss, 1e-3);
+    EXPECT_EQ(theirs.units, ours.units);
+    EXPECT_EQ(theirs.correct, ours.correct);
+    far->evaluate(samples.batch);
+    near->evaluate(samples.batch);
+    const MetricSums seen = far->take_evaluation_sums();
+    EXPECT_EQ(seen.samples, 7);
+    EXPECT_NEAR(seen.loss, near->take_evaluation_sums().loss, 1e-3);
+    // A state goes from one to the other, by way of the CPU.
+    const auto resumed = there(pictures(config, network)).engine();
+    resumed->restore(near->capture());
+    EXPECT_TRUE(same_bits(resumed->capture().tensors, near->capture().tensors));
+    train(*resumed, 3);
+    train(*near, 3);
+    expect_near(resumed->weights(), near->weights());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All,
+    OptimizersOnMps,
+    ::testing::Values("sgd", "adam", "adamw", "lion"));
+
+TEST(EngineOnMps, reads_nothing_until_it_is_asked) {
+  const auto far = there(pictures(everything("adamw"), "cnn")).engine();
+  const Samples samples = images(7, 3, 8);
+  const auto reads = sim_mps::reads_from_device();
+  const auto copies = sim_mps::copies_to_device();
+  for (int i = 0; i < 20; ++i)
+    far->step(samples.batch, order(i, 4));
+  EXPECT_EQ(sim_mps::reads_from_device(), reads);
+  EXPECT_EQ(sim_mps::copies_to_device(), copies + 2 * 20)
+      << "inputs and targets once each";
+  far->step(samples.batch, reported(order(20)));
+  far->report();
+  EXPECT_EQ(sim_mps::reads_from_device(), reads + 1);
+  EXPECT_EQ(far->take_training_sums().samples, 21 * 7);
+  EXPECT_LE(sim_mps::reads_from_device(), reads + 2);
+
+  far->evaluate(samples.batch);
+  const auto before = sim_mps::reads_from_device();
+  for (int i = 0; i < 10; ++i)
+    far->evaluate(samples.batch);
+  EXPECT_EQ(sim_mps::reads_from_device(), before);
+  EXPECT_EQ(far->take_evaluation_sums().samples, 11 * 7);
+}
+
+TEST_P(
+    OptimizersOnMps,
+    an_update_that_is_not_finite_changes_no_weight_until_told) {
+  const auto far = there(table(everything(GetParam()))).engine();
+  Samples samples = rows(8);
+  for (int i = 0; i < 3; ++i)
+    far->step(samples.batch, order(i));
+  const auto before = far->capture();
+  const float kept = samples.inputs[3][2].item<float>();
+  samples.inputs[3][2] = std::nan("");
+  far->step(samples.batch, order(3));
+  samples.inputs[3][2] = kept;
+  far->step(samples.batch, order(4));
+  EXPECT_THAT(
+      complaint([&] { far->step(samples.batch, reported(order(5))); }),
+      HasSubstr("the loss became nan in update 4 (epoch 1; seen after update "
+                "6): no weight was changed by it or since."));
+  EXPECT_TRUE(same_bits(before.tensors, far->capture().tensors));
+  far->step(samples.batch, reported(order(3)));
+  EXPECT_FALSE(same_bits(before.tensors, far->capture().tensors));
+}
+
+TEST(EngineOnMps, a_state_is_not_saved_before_bad_news_are_told) {
+  const auto far = there(table(sgd())).engine();
+  Samples samples = rows(8);
+  samples.inputs[3][2] = HUGE_VALF;
+  far->step(samples.batch, order(0));
+  EXPECT_THROW(far->capture(), NotFinite);
+  far->step(samples.batch, order(0));
+  EXPECT_THROW(far->take_training_sums(), NotFinite);
+}
+
+class Weighted : public Task {
+ public:
+  Weighted(std::shared_ptr<model::Module> model, bool named)
+      : Task(std::move(model)) {
+    if (named) moves_along("weights", weights_);
+  }
+  at::Tensor train_step(const Batch& batch) override {
+    return at::cross_entropy_loss(
+        model().forward({batch.inputs}),
+        batch.targets,
+        weights_,
+        at::Reduction::Sum);
+  }
+
+ private:
+  at::Tensor weights_ = at::ones({3});
+};
+
+class Forgetful final : public Weighted {
+ public:
+  explicit Forgetful(std::shared_ptr<model::Module> model)
+      : Weighted(std::move(model), true) {}
+  void to(const at::Device&) override {}
+};
+
+std::string trained_with(std::unique_ptr<Task> task) {
+  const Samples samples = rows(8);
+  return complaint([&] {
+    there(table(sgd()))
+        .engine(std::move(task))
+        ->step(samples.batch, reported(order(0)));
+  });
+}
+
+TEST(EngineOnMps, a_tensor_left_on_the_cpu_is_named_with_the_way_out) {
+  const auto module = [] { return table(sgd()).module(); };
+  EXPECT_EQ(trained_with(std::make_unique<Weighted>(module(), true)), "");
+  EXPECT_THAT(
+      trained_with(std::make_unique<Weighted>(module(), false)),
+      AllOf(
+          HasSubstr("[train] train_step mixes devices: batch.inputs is float32 "
+                    "[8, 6] on mps:0, batch.targets int64 [8] on mps:0, the "
+                    "model float32 on mps:0; a tensor of its own is on cpu"),
+          HasSubstr(".to(batch.inputs.device()), or name it with "
+                    "moves_along()")));
+  EXPECT_THAT(
+      trained_with(std::make_unique<Forgetful>(module())),
+      AllOf(
+          HasSubstr("mixes devices: weights is on cpu, and the model on mps:0"),
+          HasSubstr("Call Task::to()")));
+  EXPECT_THAT(
+      trained_with(std::make_unique<OwnTask>(
+          module(),
+          [](Task& task, const Batch& batch) {
+            return task.model().forward({batch.inputs}).to(at::kCPU).sum();
+          })),
+      HasSubstr("loss cannot be used: it is float32 [] on cpu, and the model "
+                "is on mps:0: move it there with .to(batch.inputs.device())"));
+}
+
+TEST(EngineOnMps, float64_in_a_train_step_is_refused_by_name) {
+  EXPECT_THAT(
+      trained_with(std::make_unique<OwnTask>(
+          table(sgd()).module(),
+          [](Task& task, const Batch& batch) {
+            const at::Tensor out = task.model().forward({batch.inputs});
+            return out.to(at::kDouble).sum();
+          })),
+      AllOf(
+          HasSubstr("[train] train_step mixes types"),
+          HasSubstr("a tensor of its own is float64"),
+          HasSubstr(".to(at::kFloat)")));
+}
+
+} // namespace
+} // namespace temper::train

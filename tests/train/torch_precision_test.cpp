@@ -1,0 +1,123 @@
+// Half precision, the loss scale, and the layout of weights in the engine.
+#include <gtest/gtest.h>
+
+#include "engine_samples.h"
+#include "temper/base/error.h"
+
+namespace temper::train {
+namespace {
+
+// Relative to the length of b.
+double relative(const graph::Weights& a, const graph::Weights& b) {
+  graph::Weights nothing;
+  for (const auto& [name, tensor] : b)
+    nothing[name] = graph::make_tensor(tensor.dtype, tensor.sizes).data;
+  return distance(a, b) / distance(b, nothing);
+}
+
+graph::Weights gradients(const Sample& sample, const Samples& batch) {
+  const auto engine = sample.engine();
+  engine->step(batch.batch, order(0));
+  return engine->gradients();
+}
+
+TEST(TorchPrecision, bf16_is_as_far_from_fp32_as_its_bits_are_few) {
+  const Samples batch = images(16, 3, 8);
+  Sample sample = pictures(plain_sgd(), "cnn");
+  const auto plain = gradients(sample, batch);
+  sample.precision = "bf16";
+  const double off = relative(gradients(sample, batch), plain);
+  EXPECT_GT(off, 1e-4) << "nothing was computed in half precision";
+  EXPECT_LT(off, 2e-2);
+}
+
+TEST(TorchPrecision, bf16_keeps_weights_and_state_in_float32) {
+  Sample sample = pictures(sgd(), "resnet18");
+  sample.precision = "bf16";
+  const auto engine = sample.engine();
+  engine->step(images(8, 3, 8).batch, order(0));
+  for (const auto& [name, tensor] : engine->capture().tensors) {
+    if (!graph::is_floating(tensor.dtype)) continue;
+    EXPECT_EQ(tensor.dtype, graph::DType::kFloat32) << name;
+  }
+}
+
+TEST(TorchPrecision, channels_last_computes_the_same) {
+  const Samples batch = images(16, 3, 8);
+  Sample sample = pictures(plain_sgd(), "resnet18");
+  const auto plain = gradients(sample, batch);
+  sample.channels_last = true;
+  EXPECT_LT(relative(gradients(sample, batch), plain), 1e-4);
+  // And a state goes from one layout to the other.
+  const auto last = sample.engine();
+  last->step(batch.batch, order(0));
+  sample.channels_last = false;
+  const auto first = sample.engine();
+  first->restore(last->capture());
+  EXPECT_TRUE(same_bits(first->weights(), last->weights()));
+}
+
+TEST(LossScaling, changes_nothing_when_nothing_overflows) {
+  const Samples batch = rows(16);
+  Sample sample = table(sgd());
+  const auto plain = sample.engine();
+  sample.precision = "scaled";
+  const auto scaled = sample.engine();
+  for (int i = 0; i < 3; ++i) {
+    plain->step(batch.batch, order(i, 5));
+    EXPECT_TRUE(scaled->step(batch.batch, order(i, 5)));
+  }
+  EXPECT_TRUE(same_bits(plain->weights(), scaled->weights()));
+}
+
+// A number in fp16 on the way: 65536 / 16 samples x 100 is beyond it, and so
+// it is until the scale is 8192.
+std::unique_ptr<Task> large_loss(const Sample& sample) {
+  return std::make_unique<OwnTask>(
+      sample.module(), [](Task& task, const Batch& batch) {
+        const at::Tensor output = task.model().forward({batch.inputs});
+        return output.to(at::kHalf).mul(100).to(at::kFloat).sum();
+      });
+}
+
+TEST(LossScaling, an_overflow_leaves_the_update_out_and_halves_the_scale) {
+  const Samples batch = rows(16);
+  Sample sample = table(plain_sgd());
+  sample.precision = "scaled";
+  const auto engine = sample.engine(large_loss(sample));
+  const auto before = engine->weights();
+  int left_out = 0;
+  while (!engine->step(batch.batch, order(0, 0, 1e-3))) {
+    EXPECT_TRUE(same_bits(engine->weights(), before));
+    ASSERT_LT(++left_out, 16);
+  }
+  EXPECT_EQ(left_out, 3);
+  EXPECT_FALSE(same_bits(engine->weights(), before));
+  // The scale that fits is kept, also across a checkpoint.
+  const auto resumed = sample.engine(large_loss(sample));
+  resumed->restore(engine->capture());
+  EXPECT_TRUE(engine->step(batch.batch, order(1, 0, 1e-3)));
+  EXPECT_TRUE(resumed->step(batch.batch, order(1, 0, 1e-3)));
+  EXPECT_TRUE(same_bits(engine->capture().tensors, resumed->capture().tensors));
+}
+
+TEST(LossScaling, a_gradient_that_never_fits_ends_the_run) {
+  const Samples batch = rows(16);
+  Sample sample = table(plain_sgd());
+  sample.precision = "scaled";
+  const auto engine = sample.engine(std::make_unique<OwnTask>(
+      sample.module(), [](Task& task, const Batch& inputs) {
+        return task.model().forward({inputs.inputs}).sum() / 0.0;
+      }));
+  const auto before = engine->weights();
+  EXPECT_THROW(
+      {
+        for (int i = 0; i < 20; ++i)
+          engine->step(batch.batch, order(0));
+      },
+      Error);
+  EXPECT_TRUE(same_bits(engine->weights(), before));
+}
+
+} // namespace
+} // namespace temper::train
