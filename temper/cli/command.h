@@ -76,6 +76,7 @@ std::unique_ptr<Command> make_data();
 std::unique_ptr<Command> make_doctor();
 std::unique_ptr<Command> make_export();
 std::unique_ptr<Command> make_help();
+std::unique_ptr<Command> make_plan();
 std::unique_ptr<Command> make_runs();
 std::unique_ptr<Command> make_train();
 std::unique_ptr<Command> make_model();

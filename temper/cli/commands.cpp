@@ -16,6 +16,9 @@ const std::vector<CommandEntry>& commands() {
        "a model as .pt2, safetensors or TorchScript, with trained weights",
        make_export},
       {"runs", "list the runs, show one, or compare two", make_runs},
+      {"plan",
+       "show or clear what was measured and is remembered about this machine",
+       make_plan},
       {"model",
        "show what is in a model: shapes, parameters, work and memory, per "
        "module",

@@ -25,6 +25,10 @@ class Console {
     return live_;
   }
 
+  // Only results and errors are wanted.
+  bool quiet() const {
+    return quiet_;
+  }
   void set_quiet(bool quiet) {
     quiet_ = quiet;
   }

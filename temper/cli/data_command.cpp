@@ -11,6 +11,7 @@
 #include "temper/data/check.h"
 #include "temper/data/check_report.h"
 #include "temper/data/contact_sheet.h"
+#include "temper/data/feature_store.h"
 #include "temper/data/open.h"
 #include "temper/data/pack.h"
 #include "temper/data/png_file.h"
@@ -49,13 +50,16 @@ class DataCommand : public Command {
         "the augmentation leaves them, and prints how the classes are "
         "filled.\n\n"
         "pack writes both parts to one checksummed file that is mapped rather "
-        "than read, to be used as pack:FILE.\n\n" +
+        "than read, to be used as pack:FILE.\n\n"
+        "cache lists what frozen parts of models have computed and temper has "
+        "kept (model.freeze); with --clear it is removed.\n\n" +
             sources_text(),
         {{"temper data get cifar10", "download CIFAR-10"},
          {"temper data check folder:photos", "is everything in it usable?"},
          {"temper data show cifar10 --augment cifar", "see what a model sees"},
          {"temper data pack folder:photos --out photos.tpk",
-          "one file instead of thousands"}},
+          "one file instead of thousands"},
+         {"temper data cache --clear", "free the disk of kept features"}},
         {{0, "done, nothing wrong"},
          {1, "failed"},
          {2, "wrong flags"},
@@ -66,7 +70,7 @@ class DataCommand : public Command {
   }
 
   void declare(CLI::App& app) override {
-    app.add_option("ACTION", action_, "get, check, show or pack");
+    app.add_option("ACTION", action_, "get, check, show, pack or cache");
     app.add_option("SOURCE", source_, "the dataset: cifar10, folder:PATH, ...");
     app.add_option(
            "--path",
@@ -99,10 +103,12 @@ class DataCommand : public Command {
     app.add_option("--out", out_, "the file that show or pack writes")
         ->type_name("FILE");
     app.add_flag("--json", json_, "check: print JSON");
+    app.add_flag("--clear", clear_, "cache: remove what is kept");
   }
 
   int run(const Invocation&, Console& console) override {
-    const std::vector<std::string> actions{"get", "check", "show", "pack"};
+    const std::vector<std::string> actions{
+        "get", "check", "show", "pack", "cache"};
     if (std::find(actions.begin(), actions.end(), action_) == actions.end()) {
       const auto meant = nearest(action_, actions);
       throw UsageError(
@@ -118,6 +124,7 @@ class DataCommand : public Command {
           cat("there is no part \"", part_, "\"."), "Parts: train, val.");
     const InterruptWatch interrupt;
     if (action_ == "get") return get(console, interrupt);
+    if (action_ == "cache") return cache(console);
     if (source_.empty())
       throw UsageError(
           cat("temper data ", action_, " needs a source."),
@@ -163,6 +170,57 @@ class DataCommand : public Command {
         });
     console.print(cat(source_, " is in ", place.string(), "\n"));
     return kDone;
+  }
+
+  int cache(Console& console) const {
+    const auto folder = data::feature_folder(current_environment());
+    if (folder.empty())
+      throw Error(
+          "[data] there is no cache directory.",
+          "Set TEMPER_CACHE_DIR or HOME.");
+    if (clear_) {
+      const auto cleared = data::clear_features(folder);
+      console.print(
+          cat("removed ",
+              plural(cleared.files, "file"),
+              " of features, ",
+              bytes_text(cleared.bytes),
+              "\n"));
+      return kDone;
+    }
+    console.print(cache_text(folder));
+    return kDone;
+  }
+
+  static std::string cache_text(const fs::path& folder) {
+    const auto kept = data::list_features(folder);
+    std::string text;
+    std::uint64_t bytes = 0;
+    for (const auto& each : kept) {
+      bytes += each.bytes;
+      text +=
+          cat("  ",
+              bytes_text(each.bytes),
+              ", ",
+              each.about ? cat(each.about->what,
+                               ", ",
+                               plural(each.about->layout.samples, "sample"),
+                               " computed in ",
+                               seconds_text(each.about->seconds))
+                         : each.path.filename().string(),
+              ", last used ",
+              seconds_text(each.unused_s),
+              " ago\n");
+    }
+    return cat(
+        plural(static_cast<std::int64_t>(kept.size()), "file"),
+        " of features in ",
+        folder.string(),
+        ", ",
+        bytes_text(bytes),
+        "\n",
+        text,
+        kept.empty() ? "" : "temper data cache --clear removes them.\n");
   }
 
   int check(
@@ -263,6 +321,7 @@ class DataCommand : public Command {
   std::uint32_t epoch_ = 0;
   std::string out_;
   bool json_ = false;
+  bool clear_ = false;
 };
 
 } // namespace

@@ -1,15 +1,20 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
+#include "temper/base/environment.h"
+#include "temper/base/file.h"
 #include "temper/base/nearest.h"
 #include "temper/base/text.h"
 #include "temper/cli/command.h"
 #include "temper/cli/progress_line.h"
+#include "temper/config/load.h"
 #include "temper/graph/pt2.h"
+#include "temper/journal/run_directory.h"
 #include "temper/model/export.h"
 #include "temper/model/load_weights.h"
 #include "temper/model/weights_file.h"
 #include "temper/model/zoo.h"
+#include "temper/train/run_model.h"
 
 namespace temper::cli {
 namespace {
@@ -20,10 +25,11 @@ class ExportCommand : public Command {
  public:
   Manual manual() const override {
     return {
-        "Writes a model to a file that other programs load. MODEL is a .pt2 "
-        "export or a model of the zoo; --weights puts trained weights into it: "
-        "a .safetensors, .pth or .pt2 file, or a run's folder. Reading weights "
-        "never runs code.\n\n"
+        "Writes a model to a file that other programs load. MODEL is a run's "
+        "folder, for the model it trained, with the weights of its best "
+        "checkpoint; or a .pt2 export or a model of the zoo. --weights puts "
+        "other weights into it: a .safetensors, .pth or .pt2 file, or a run's "
+        "folder, for its latest. Reading weights never runs code.\n\n"
         "What is written follows from the file's extension. .pt2 is loaded by "
         "torch.export.load(FILE).module(), .pt (TorchScript) by "
         "torch.jit.load(FILE), and .safetensors is a state dict under the "
@@ -31,7 +37,8 @@ class ExportCommand : public Command {
         "whole.\n\n"
         "Models are written for use (dropout off, BatchNorm over its running "
         "statistics); with --train, for more training.",
-        {{"temper export net.pt2 --weights trained.safetensors --to net.pt",
+        {{"temper export runs/NAME --to net.pt2", "what a run has learnt"},
+         {"temper export net.pt2 --weights trained.safetensors --to net.pt",
           "TorchScript for C++ and Core ML"},
          {"temper export resnet18 --weights resnet18.pth --to resnet18.pt2",
           "torchvision's weights as an exported program"},
@@ -42,7 +49,8 @@ class ExportCommand : public Command {
   }
 
   void declare(CLI::App& app) override {
-    app.add_option("MODEL", model_, "a .pt2 file or a model of the zoo");
+    app.add_option(
+        "MODEL", model_, "a run's folder, a .pt2 file or a model of the zoo");
     app.add_option("--weights", weights_, "trained weights for it")
         ->type_name("FILE");
     app.add_option("--to", to_, "the file to write")->type_name("FILE");
@@ -115,6 +123,7 @@ class ExportCommand : public Command {
       return model::build(zoo_);
     }
     const fs::path path = model_;
+    if (fs::exists(path / "config.toml")) return open_run({path});
     if (lower(path.extension().string()) == ".pt2" || fs::exists(path)) {
       if (lower(path.extension().string()) != ".pt2")
         throw Error(
@@ -136,6 +145,27 @@ class ExportCommand : public Command {
               : cat("Name a .pt2 file, or one of the zoo: ",
                     join(names, ", "),
                     "."));
+  }
+
+  // The run's data is opened: it says how many inputs and outputs there are.
+  graph::Program open_run(const journal::RunDirectory& run) {
+    auto config = config::load(run.config(), {}).config;
+    config.model.weights.clear(); // the run's own come in their place
+    config.model.freeze.clear();
+    const auto data = train::open_data(config, current_environment(), 0);
+    auto chosen = train::choose_model(config, data);
+    if (!chosen.program)
+      throw Error(
+          cat("[model] ", model_, " trained a TorchScript file."),
+          "Give its weights: temper export net.pt2 --weights the run's "
+          "folder.");
+    if (weights_.empty()) {
+      const auto best =
+          read_small_file(run.checkpoints() / "best", 4096).value_or("");
+      const fs::path folder = run.checkpoints() / std::string(trim(best));
+      weights_ = !best.empty() && fs::exists(folder) ? folder.string() : model_;
+    }
+    return std::move(*chosen.program);
   }
 
   std::string model_;

@@ -2,6 +2,7 @@
 
 #include "temper/cli/command.h"
 #include "temper/cli/program.h"
+#include "temper/config/print.h"
 
 namespace temper::cli {
 namespace {
@@ -14,21 +15,31 @@ class HelpCommand : public Command {
         "and exit codes. Without a name, the list of commands. "
         "config lists the keys of a config.",
         {{"temper help doctor", "the manual of temper doctor"},
-         {"temper help config", "every key of a config"}},
+         {"temper help config", "every key of a config"},
+         {"temper help config --markdown",
+          "the same as docs/configuration.md"}},
         {{0, "printed"}, {2, "no such command"}}};
   }
 
   void declare(CLI::App& app) override {
     app.add_option("COMMAND", name_, "whose manual to print");
+    app.add_flag("--markdown", markdown_, "config: as a page of Markdown");
   }
 
   int run(const Invocation&, Console& console) override {
-    console.print(help_for(name_, console.width()));
+    if (markdown_ && name_ != "config")
+      throw UsageError(
+          "[help] --markdown is for the keys of a config only.",
+          "temper help config --markdown.");
+    console.print(
+        markdown_ ? config::reference_markdown()
+                  : help_for(name_, console.width()));
     return kDone;
   }
 
  private:
   std::string name_;
+  bool markdown_ = false;
 };
 
 } // namespace

@@ -1,13 +1,16 @@
 #include <CLI/CLI.hpp>
 
+#include "temper/base/environment.h"
 #include "temper/base/text.h"
 #include "temper/cli/command.h"
 #include "temper/cli/interrupt.h"
+#include "temper/cli/progress_line.h"
 #include "temper/cli/start.h"
 #include "temper/cli/train_view.h"
 #include "temper/cli/version.h"
 #include "temper/config/load.h"
 #include "temper/config/print.h"
+#include "temper/machine/devices.h"
 #include "temper/machine/probe.h"
 #include "temper/train/run.h"
 
@@ -46,6 +49,8 @@ class TrainCommand : public Command {
          {"temper train --model net.pt2 --data folder:photos",
           "your own PyTorch model on your own images"},
          {"temper train --set optimizer.name=sgd --lr 0.1", "any key"},
+         {"TEMPER_DEVICE=cpu temper train net.toml",
+          "this device, whatever the config says"},
          {"temper train --resume latest", "go on with the last run"}},
         {{0, "done"},
          {1, "failed"},
@@ -83,9 +88,12 @@ class TrainCommand : public Command {
     if (!resume_.empty())
       request.resume = journal::find_run(config.run.dir, resume_).path;
     TrainView view(console);
+    request.planning = [&](const std::string& what) { console.progress(what); };
     if (dry_run_) {
       const auto plan = train::plan_run(request);
-      console.print(config::to_toml(config) + "\n" + plan_text(plan, config));
+      console.print(
+          config::to_toml(config) + "\n" + plan_text(plan, config) + "\n" +
+          plan::to_text(plan.settings, console.width()));
       return kDone;
     }
     const InterruptWatch interrupts;
@@ -98,6 +106,15 @@ class TrainCommand : public Command {
     };
     request.watcher.glimpse = [&](const train::Glimpse& glimpse) {
       view.see(glimpse);
+    };
+    ProgressLine line(console);
+    request.preparing = [&](const std::string& what, auto done, auto total) {
+      interrupts.check();
+      line.show(
+          what,
+          static_cast<std::uint64_t>(done),
+          static_cast<std::uint64_t>(total),
+          false);
     };
     console.progress("opening the data ...");
     const auto result = train::run(request);
@@ -130,6 +147,15 @@ class TrainCommand : public Command {
       for (const std::string& each : set_)
         assignments.push_back(config::parse_assignment(each));
       check_resume(assignments);
+      // Over file and flags: whoever sets it wants it for every run.
+      if (const auto device = variable(current_environment(), "TEMPER_DEVICE"))
+        if (!device->empty()) {
+          if (const auto unknown = machine::unknown_device(*device))
+            throw Error(
+                cat(unknown->what(), " TEMPER_DEVICE says so."),
+                unknown->hint());
+          assignments.push_back({"device", *device, "TEMPER_DEVICE"});
+        }
       return config::load(
                  config_.empty()
                      ? std::nullopt

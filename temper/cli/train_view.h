@@ -1,9 +1,12 @@
 // A run as the terminal shows it: a table at the start, a live line while it
-// trains, a line an epoch, a summary at the end. Fed by the loop's events and
-// glimpses; knows nothing else of the run.
+// trains, a line an epoch, at the end the classes, a summary and what to try
+// next. Fed by the loop's events and glimpses; knows nothing else of the run.
+// --quiet leaves the summary.
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "temper/cli/console.h"
@@ -21,22 +24,34 @@ class TrainView {
   void finish(const train::RunResult& result);
 
  private:
-  void epoch_line(const journal::Event& event);
-
   using Clock = std::chrono::steady_clock;
 
+  void epoch_line(const journal::Event& event);
+  double seconds_left(const train::Glimpse& glimpse, Clock::time_point now);
+
   Console& console_;
+  config::Config config_; // the run's own
+  std::string noun_ = "samples"; // what goes by in a second
+  bool validates_ = false;
+  std::optional<std::int64_t> resumed_update_;
   bool head_shown_ = false;
-  std::uint32_t epochs_ = 0;
-  Clock::time_point epoch_begin_;
+  // Where this pass over the data began to be watched.
+  Clock::time_point pass_begin_;
+  std::int64_t pass_first_ = 0;
   std::int64_t last_step_ = 0;
-  Clock::time_point next_plain_;
+  bool was_validating_ = false;
+  Clock::time_point next_shown_;
 };
 
 // The start-up table.
 std::string plan_text(const train::RunPlan& plan, const config::Config& config);
-// One step as the live line has it, within `width` columns.
-std::string
-glimpse_text(const train::Glimpse& glimpse, double epoch_s, int width);
+// One step as the live line has it, within `width` columns: the bar gets what
+// the words leave. `left_s` of the epoch, NaN: not known; `noun` is what a
+// sample is, "images".
+std::string glimpse_text(
+    const train::Glimpse& glimpse,
+    double left_s,
+    const std::string& noun,
+    int width);
 
 } // namespace temper::cli

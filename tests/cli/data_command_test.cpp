@@ -169,5 +169,31 @@ TEST_F(DataCommand, CtrlCLeavesNoPartOfAPack) {
   EXPECT_TRUE(fs::is_empty(folder_));
 }
 
+TEST_F(DataCommand, KeptFeaturesAreListedAndCleared) {
+  EXPECT_THAT(temper({"cache"}).out, HasSubstr("0 files of features"));
+  const auto train = tests::run_temper(
+      {"env", "TEMPER_CACHE_DIR=" + folder_.string()},
+      {"train",
+       "--data",
+       "synthetic:images=40,size=8,classes=4",
+       "--model",
+       "cnn",
+       "--epochs",
+       "2",
+       "--set",
+       "model.freeze=backbone",
+       "--set",
+       "run.dir=" + (folder_ / "runs").string()});
+  ASSERT_EQ(train.code, 0) << train.err;
+  EXPECT_THAT(train.out, HasSubstr("computed once in"));
+  EXPECT_THAT(
+      temper({"cache"}).out,
+      AllOf(
+          HasSubstr("2 files of features"),
+          HasSubstr("cnn on synthetic:images=40,size=8,classes=4, val")));
+  EXPECT_THAT(temper({"cache", "--clear"}).out, HasSubstr("removed 2 files"));
+  EXPECT_THAT(temper({"cache"}).out, HasSubstr("0 files of features"));
+}
+
 } // namespace
 } // namespace temper

@@ -8,6 +8,7 @@
 
 #include "run_temper.h"
 #include "temper/base/text.h"
+#include "tests/paths.h"
 
 namespace temper {
 namespace {
@@ -36,7 +37,7 @@ class ExportCommand : public testing::Test {
     return (folder_ / name).string();
   }
   static std::string cnn() {
-    return (fs::path(TEMPER_TEST_DATA) / "pt2" / "cnn.pt2").string();
+    return (tests::fixtures() / "pt2" / "cnn.pt2").string();
   }
 
   fs::path folder_;
@@ -163,7 +164,7 @@ TEST_F(ExportCommand, WrongCallsGetASentence) {
       temper({cnn(), "--weights", file("none"), "--to", file("a.pt2")});
   EXPECT_THAT(weights.err, HasSubstr("there is no"));
   const auto script = temper(
-      {(fs::path(TEMPER_TEST_DATA) / "pth/script.pth").string(),
+      {(tests::fixtures() / "pth/script.pth").string(),
        "--to",
        file("a.pt2")});
   EXPECT_THAT(script.err, HasSubstr("is not a .pt2 file"));

@@ -9,6 +9,7 @@
 
 #include "run_temper.h"
 #include "temper/base/text.h"
+#include "tests/paths.h"
 
 namespace temper {
 namespace {
@@ -25,7 +26,7 @@ ProcessResult show(std::vector<std::string> arguments, int columns = 100) {
 }
 
 std::string fixture(const std::string& name) {
-  return cat(TEMPER_TEST_DATA, "/pt2/", name, ".pt2");
+  return (tests::fixtures() / "pt2" / cat(name, ".pt2")).string();
 }
 
 TEST(ModelCommand, ShowsAFileModuleByModule) {

@@ -10,6 +10,7 @@ namespace temper {
 namespace {
 
 using testing::AllOf;
+using testing::AnyOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -68,6 +69,46 @@ TEST_F(TrainCommand, a_run_learns_and_is_listed_shown_and_compared) {
   EXPECT_THAT(compared, Not(HasSubstr("train.epochs")));
 }
 
+TEST_F(TrainCommand, the_end_has_classes_and_what_to_try_next) {
+  const auto result = train(tiny({"--set", "run.name=x"}));
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(
+      result.out,
+      AllOf(
+          AnyOf(HasSubstr("most often taken for"), HasSubstr("every class")),
+          HasSubstr("what to try next"),
+          HasSubstr(cat("temper export ", folder_.text("runs/x"), " --to")),
+          Not(HasSubstr("\033"))));
+  // What it says can be done.
+  const auto exported = tests::run_temper(
+      {}, {"export", folder_.text("runs/x"), "--to", folder_.text("net.pt2")});
+  EXPECT_EQ(exported.code, 0) << exported.err;
+  EXPECT_THAT(exported.out, HasSubstr("step-"));
+  const auto again = train(
+      {folder_.text("runs/x/config.toml"),
+       "--epochs",
+       "6",
+       "--set",
+       "run.name=x-2"});
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_THAT(again.out, HasSubstr("temper runs compare x x-2 --dir"));
+}
+
+TEST_F(TrainCommand, quiet_leaves_the_summary) {
+  const auto result = train(tiny({"--quiet", "--set", "run.name=x"}));
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(
+      result.out,
+      AllOf(
+          HasSubstr("  done"),
+          HasSubstr("  run "),
+          Not(HasSubstr("epoch  ")),
+          Not(HasSubstr("parameters")),
+          Not(HasSubstr("taken for")),
+          Not(HasSubstr("next"))));
+  EXPECT_EQ(result.err, "");
+}
+
 TEST_F(TrainCommand, the_same_config_gives_the_same_weights_bit_for_bit) {
   for (const char* name : {"a", "b"})
     ASSERT_EQ(
@@ -87,11 +128,48 @@ TEST_F(TrainCommand, the_same_config_gives_the_same_weights_bit_for_bit) {
   EXPECT_EQ(weights("a"), weights("b"));
 }
 
+// Shuffling, augmentation, dropout, mixing and averaging all draw from the
+// seed.
+TEST_F(TrainCommand, weights_depend_on_the_seed_and_not_on_the_workers) {
+  const auto weights = [&](const std::string& seed,
+                           const std::string& workers) {
+    const std::string name = cat("seed", seed, "workers", workers);
+    std::vector<std::string> arguments{
+        "--data", "synthetic:images=24,size=16", "--epochs", "2"};
+    for (const std::string& each :
+         {cat("run.name=", name),
+          cat("seed=", seed),
+          cat("loader.workers=", workers),
+          std::string("threads=1"),
+          std::string("model.name=mobilenet_v2"),
+          std::string("model.stem=cifar"),
+          std::string("model.width=0.25"),
+          std::string("data.augment=strong"),
+          std::string("train.batch=8"),
+          std::string("train.mixup=0.2"),
+          std::string("train.ema=0.9")}) {
+      arguments.push_back("--set");
+      arguments.push_back(each);
+    }
+    const auto run = train(arguments);
+    EXPECT_EQ(run.code, 0) << run.err;
+    const auto checkpoints = folder_ / ("runs/" + name + "/checkpoints");
+    const std::string latest = tests::read_bytes(checkpoints / "latest");
+    return tests::read_bytes(checkpoints / trim(latest) / "state.safetensors");
+  };
+  const std::string one = weights("0", "1");
+  EXPECT_GT(one.size(), 100'000U);
+  EXPECT_TRUE(one == weights("0", "2"));
+  EXPECT_TRUE(one == weights("0", "4"));
+  EXPECT_FALSE(one == weights("1", "1"));
+}
+
 TEST_F(TrainCommand, a_resumed_run_keeps_its_config_and_says_so) {
   ASSERT_EQ(train(tiny({"--set", "run.name=x"})).code, 0);
   const auto again = train({"--resume", "x"});
   EXPECT_EQ(again.code, 0) << again.err;
-  EXPECT_THAT(again.out, HasSubstr("3 epochs"));
+  EXPECT_THAT(
+      again.out, AllOf(HasSubstr("3 epochs"), HasSubstr("goes on   after")));
   const auto other = train({"--resume", "x", "--epochs", "9"});
   EXPECT_EQ(other.code, 2);
   EXPECT_THAT(other.err, HasSubstr("train.epochs was given too"));
