@@ -1,4 +1,5 @@
 #include "source_rules.h"
+#include "tests/paths.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -28,7 +29,7 @@ std::vector<std::string> check(
 }
 
 TEST(SourceRules, AreKeptByTheWholeTree) {
-  const fs::path root = fs::path(TEMPER_SOURCE_DIR) / "temper";
+  const fs::path root = tests::source_dir() / "temper";
   const auto torch_files = torch_files_of(read(root / "CMakeLists.txt"));
   ASSERT_FALSE(torch_files.empty());
   for (const auto& name : torch_files)
