@@ -93,7 +93,10 @@ class TrainCommand : public Command {
       const auto plan = train::plan_run(request);
       console.print(
           config::to_toml(config) + "\n" + plan_text(plan, config) + "\n" +
-          plan::to_text(plan.settings, console.width()));
+          plan::to_text(plan.settings, console.width()) +
+          (plan.parameters.empty()
+               ? ""
+               : "\n" + train::to_text(plan.parameters, config)));
       return kDone;
     }
     const InterruptWatch interrupts;

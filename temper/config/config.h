@@ -98,6 +98,7 @@ struct Optimizer {
   std::vector<double> betas = {0.9, 0.999};
   double eps = 1e-8;
   bool nesterov = false;
+  std::string moments = "fp32";
   std::vector<std::string> lr_scale; // "features.*=0.1"
   friend bool operator==(const Optimizer&, const Optimizer&) = default;
 };

@@ -23,6 +23,23 @@ struct Slot {
   at::Tensor second; // the mean of their squares
 };
 
+// What an update computes with: the moment itself, or a float32 copy of one
+// that is kept in bf16.
+at::Tensor wide(const at::Tensor& moment) {
+  return moment.to(at::kFloat);
+}
+
+// Puts the copy back. Rounded at random, up or down in proportion: to the
+// nearest, the small steps of a slow average would all be lost.
+void keep(at::Tensor moment, const at::Tensor& computed) {
+  if (moment.scalar_type() != at::kBFloat16) return;
+  constexpr std::int64_t kLowBits = 65536; // that bf16 has not
+  const at::Tensor noise = at::randint(
+      kLowBits, computed.sizes(), computed.options().dtype(at::kInt));
+  moment.copy_(computed.view(at::kInt).add(noise).bitwise_and(-kLowBits).view(
+      at::kFloat));
+}
+
 class Rule : public Optimizer {
  public:
   Rule(
@@ -46,8 +63,12 @@ class Rule : public Optimizer {
       };
       if (std::any_of(joined.names.begin(), joined.names.end(), is_it))
         slot.since = joined.update;
-      if (needs_first) slot.first = at::zeros_like(each.tensor);
-      if (needs_second) slot.second = at::zeros_like(each.tensor);
+      const at::Tensor zero = at::zeros_like(
+          each.tensor,
+          options.moments == "bf16" ? each.tensor.options().dtype(at::kBFloat16)
+                                    : each.tensor.options());
+      if (needs_first) slot.first = zero.clone();
+      if (needs_second) slot.second = zero.clone();
       slots_.push_back(slot);
     }
   }
@@ -111,11 +132,12 @@ class Sgd final : public Rule {
       override {
     at::Tensor direction = with_l2(slot, gradient, now);
     if (slot.first.defined()) {
-      now.gate.scale(slot.first, options_.momentum);
-      slot.first.add_(direction);
-      direction = options_.nesterov
-          ? direction.add(slot.first, options_.momentum)
-          : slot.first;
+      const at::Tensor momentum = wide(slot.first);
+      now.gate.scale(momentum, options_.momentum);
+      momentum.add_(direction);
+      keep(slot.first, momentum);
+      direction = options_.nesterov ? direction.add(momentum, options_.momentum)
+                                    : momentum;
     }
     now.gate.add(slot.parameter, direction, -now.lr);
   }
@@ -139,15 +161,18 @@ class Adam final : public Rule {
     if (decoupled_) shrink(slot, now);
     const at::Tensor direction =
         decoupled_ ? gradient : with_l2(slot, gradient, now);
-    now.gate.scale(slot.first, beta1);
-    slot.first.add_(direction, 1 - beta1);
-    now.gate.scale(slot.second, beta2);
-    slot.second.addcmul_(direction, direction, 1 - beta2);
+    const at::Tensor first = wide(slot.first);
+    const at::Tensor second = wide(slot.second);
+    now.gate.scale(first, beta1);
+    first.add_(direction, 1 - beta1);
+    now.gate.scale(second, beta2);
+    second.addcmul_(direction, direction, 1 - beta2);
+    keep(slot.first, first);
+    keep(slot.second, second);
     const double step_size = now.lr / (1 - std::pow(beta1, count));
     const double correction = std::sqrt(1 - std::pow(beta2, count));
-    const at::Tensor spread =
-        slot.second.sqrt().div_(correction).add_(options_.eps);
-    now.gate.add_ratio(slot.parameter, slot.first, spread, -step_size);
+    const at::Tensor spread = second.sqrt().div_(correction).add_(options_.eps);
+    now.gate.add_ratio(slot.parameter, first, spread, -step_size);
   }
 
   bool decoupled_;
@@ -168,11 +193,13 @@ class Lion final : public Rule {
     const double beta1 = options_.betas[0];
     const double beta2 = options_.betas[1];
     shrink(slot, now);
+    const at::Tensor average = wide(slot.first);
     const at::Tensor direction =
-        slot.first.mul(beta1).add_(gradient, 1 - beta1).sign_();
+        average.mul(beta1).add_(gradient, 1 - beta1).sign_();
     now.gate.add(slot.parameter, direction, -now.lr);
-    now.gate.scale(slot.first, beta2);
-    slot.first.add_(gradient, 1 - beta2);
+    now.gate.scale(average, beta2);
+    average.add_(gradient, 1 - beta2);
+    keep(slot.first, average);
   }
 };
 

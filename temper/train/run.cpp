@@ -121,6 +121,8 @@ Parts prepare(const RunRequest& request, const Earlier* from, bool dry) {
   }
   parts.plan = plan_of(parts);
   parts.plan.settings = settings;
+  if (parts.model.program)
+    parts.plan.parameters = parameter_table(parts.model.program->graph, config);
   return parts;
 }
 

@@ -15,6 +15,7 @@
 #include "temper/train/features.h"
 #include "temper/train/loop.h"
 #include "temper/train/make_engine.h"
+#include "temper/train/parameter_table.h"
 
 namespace temper::train {
 
@@ -28,6 +29,7 @@ struct RunPlan {
   std::vector<std::string> classes;
   std::int64_t updates_per_epoch = 0; // 0: not known
   std::vector<std::string> notes;
+  std::vector<ParameterRow> parameters; // by module; empty: an opaque model
   plan::Plan settings; // device, layout, threads, ..., each with its reason
 };
 

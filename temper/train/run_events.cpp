@@ -91,6 +91,8 @@ Event run_event(
        {"version", request.version},
        {"config", config::to_toml(request.config)},
        {"plan", journal::Json{plan_json(plan)}},
+       {"machine",
+        journal::Json{json::parse(machine::to_json(request.machine)).dump()}},
        {"writer", writer}}};
 }
 

@@ -176,6 +176,19 @@ TEST_F(TrainCommand, a_resumed_run_keeps_its_config_and_says_so) {
   EXPECT_EQ(train({"--resume", "x", "--dry-run"}).code, 2);
 }
 
+TEST_F(TrainCommand, a_dry_run_has_a_table_of_parameters) {
+  const auto result = train(
+      {"--data",
+       "synthetic:images=40,size=16",
+       "--dry-run",
+       "--set",
+       "model.name=resnet18",
+       "--set",
+       "model.width=0.25"});
+  EXPECT_THAT(result.out, HasSubstr("layer4"));
+  EXPECT_THAT(result.out, HasSubstr("16 bytes a trained parameter"));
+}
+
 TEST_F(TrainCommand, a_dry_run_prints_the_plan_and_writes_nothing) {
   const auto dry = train(tiny({"--dry-run"}));
   ASSERT_EQ(dry.code, 0) << dry.err;

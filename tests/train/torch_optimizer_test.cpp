@@ -120,6 +120,39 @@ TEST(OptimizerRules, lion_follows_its_paper_for_many_updates) {
   }
 }
 
+// The squares of a constant gradient: each step adds a thousandth, which bf16
+// to the nearest would lose.
+TEST(OptimizerRules, moments_in_bf16_take_half_the_memory_and_still_move) {
+  config::Optimizer options;
+  options.name = "adamw";
+  options.moments = "bf16";
+  torch::manual_seed(3);
+  const at::Tensor begin = at::zeros({64, 16});
+  at::Tensor lean = begin.clone().set_requires_grad(true);
+  at::Tensor plain = begin.clone().set_requires_grad(true);
+  const auto small = make_optimizer(options, {{"w", lean, true}});
+  options.moments = "fp32";
+  const auto large = make_optimizer(options, {{"w", plain, true}});
+  constexpr int kSteps = 400;
+  for (int update = 0; update < kSteps; ++update) {
+    lean.mutable_grad() = at::full({64, 16}, 0.5);
+    plain.mutable_grad() = at::full({64, 16}, 0.5);
+    small->step(0.01, update, {});
+    large->step(0.01, update, {});
+  }
+  const auto state = small->state();
+  ASSERT_EQ(state.size(), 2U);
+  for (const auto& each : state)
+    EXPECT_EQ(each.tensor.scalar_type(), at::kBFloat16) << each.name;
+  const double second = state[1].tensor.to(at::kFloat).mean().item<double>();
+  const double exact = 0.25 * (1 - std::pow(0.999, kSteps));
+  EXPECT_NEAR(second, exact, 0.02 * exact);
+  EXPECT_NEAR(
+      lean.mean().item<double>(),
+      plain.mean().item<double>(),
+      0.02 * std::abs(plain.mean().item<double>()));
+}
+
 // Through a gate that the device has closed, and then opened.
 TEST(OptimizerRules, a_closed_gate_lets_nothing_through) {
   for (const char* name : {"sgd", "adam", "adamw", "lion"}) {

@@ -1,0 +1,70 @@
+// Data that cannot be trained on is refused with a sentence, before anything
+// else happens.
+#include "temper/train/run_data.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "temper/train/updates.h"
+#include "tests/complaint.h"
+#include "tests/temp_folder.h"
+
+namespace temper::train {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using tests::complaint;
+
+class RunDataTest : public ::testing::Test {
+ protected:
+  // A table with these rows, all of it to train on.
+  RunData open(const std::string& rows) {
+    config_.data.source =
+        "csv:" + folder_.write("table.csv", "a,b,kind\n" + rows).string();
+    config_.data.val_fraction = 0;
+    return open_data(config_, {}, std::uint64_t{1} << 30);
+  }
+  std::optional<std::int64_t> batches(RunData& data) {
+    return train_batches(data, config_, {})->batches_per_epoch();
+  }
+
+  tests::TempFolder folder_;
+  config::Config config_;
+};
+
+TEST_F(RunDataTest, WithoutSamplesIsRefused) {
+  EXPECT_THAT(
+      complaint([&] { open(""); }),
+      AllOf(HasSubstr("table.csv"), HasSubstr("no ")));
+}
+
+TEST_F(RunDataTest, OfOneClassHasNothingToLearn) {
+  EXPECT_THAT(
+      complaint([&] { open("1,2,cat\n3,4,cat\n"); }),
+      AllOf(
+          HasSubstr("have the same label"),
+          HasSubstr("there is nothing to learn"),
+          HasSubstr("temper data check")));
+}
+
+TEST_F(RunDataTest, OfFewerSamplesThanABatchIsOneShortBatch) {
+  RunData data = open("1,2,cat\n3,4,dog\n5,6,cat\n");
+  config_.train.batch = 64;
+  EXPECT_EQ(batches(data), 1);
+  EXPECT_EQ(Updates(config_, batches(data)).per_epoch(), 1);
+}
+
+TEST_F(RunDataTest, OfFewerSamplesThanABatchIsRefusedWhenTheRestIsLeftOut) {
+  RunData data = open("1,2,cat\n3,4,dog\n5,6,cat\n");
+  config_.train.batch = 64;
+  config_.train.drop_last = true;
+  EXPECT_THAT(
+      complaint([&] { Updates(config_, batches(data)); }),
+      AllOf(
+          HasSubstr("fewer samples than one batch"),
+          HasSubstr("Lower train.batch")));
+}
+
+} // namespace
+} // namespace temper::train
