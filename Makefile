@@ -67,6 +67,10 @@ bench-m1: setup ## MobileNetV2's last layer on CIFAR-10, beside plain PyTorch
 	@$(BUILD) build release --target temper
 	@bench/m1_benchmark.sh build/release/bin/temper
 
+bench-plan: setup ## is the plan as fast as the best fixed setting
+	@$(BUILD) build release --target temper
+	@bench/plan_settings.py build/release/bin/temper
+
 lint: ## check the layout (clang-format) and the code (clang-tidy)
 	@$(SETUP) build lint
 	@JOBS="$(JOBS)" scripts/lint.sh
@@ -89,5 +93,5 @@ help: ## this list
 	  Makefile
 
 .PHONY: build train test asan tsan test-latest test-clean test-arm64 fuzz \
-  bench-loader bench-executor bench-cifar10 bench-m1 lint format install setup \
-  clean help
+  bench-loader bench-executor bench-cifar10 bench-m1 bench-plan lint format \
+  install setup clean help
