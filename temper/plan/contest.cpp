@@ -16,7 +16,7 @@ namespace {
 constexpr double kQualifyEnd = 0.6;
 constexpr double kRoundsEnd = 0.8;
 // Comparing gradients takes about so many steps of the reference.
-constexpr double kCheckSteps = 6;
+constexpr double kCheckSteps = 8;
 // Factors above the best from which a setting is clearly slower: the fewer
 // samples, the further away.
 constexpr double kSlowerAtOnce = 2.0;

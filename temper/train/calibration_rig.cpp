@@ -1,8 +1,11 @@
+#include <cmath>
 #include <cstring>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "temper/base/error.h"
+#include "temper/base/philox.h"
 #include "temper/base/text.h"
 #include "temper/libtorch/facts.h"
 #include "temper/train/calibration.h"
@@ -31,6 +34,19 @@ class OwnBatch {
     return batch_;
   }
 
+  // Each float up or down by one bit; other inputs stay.
+  void nudge(std::uint64_t seed) {
+    if (batch_.element != data::Element::f32) return;
+    std::size_t values = static_cast<std::size_t>(batch_.size);
+    for (const std::int64_t size : batch_.shape)
+      values *= static_cast<std::size_t>(size);
+    auto* inputs = reinterpret_cast<float*>(memory_.front().get());
+    RandomStream random(seed, 0, 0);
+    for (std::size_t i = 0; i < values; ++i)
+      inputs[i] = std::nextafter(
+          inputs[i], random.uniform(-1, 1) < 0 ? -HUGE_VALF : HUGE_VALF);
+  }
+
  private:
   template <class T>
   void keep(const T*& memory, std::size_t bytes) {
@@ -53,11 +69,12 @@ struct Ground {
   RunModel model;
   RunData data; // without a stream
   MakeEngine make_engine;
-  std::map<std::pair<bool, bool>, std::shared_ptr<const OwnBatch>> batches;
+  std::map<std::tuple<bool, bool, int>, std::shared_ptr<OwnBatch>> batches;
   std::optional<ParityReference> reference;
 
-  const data::Batch& batch(const BatchLayout& layout) {
-    auto& kept = batches[{layout.bytes, layout.channels_last}];
+  // `nudge`: 0, or which way each input is off by its last bit.
+  const data::Batch& batch(const BatchLayout& layout, int nudge = 0) {
+    auto& kept = batches[{layout.bytes, layout.channels_last, nudge}];
     if (kept == nullptr) {
       config::Config once = config;
       once.loader.workers = 1;
@@ -69,6 +86,7 @@ struct Ground {
         throw Error("[train] the data has no batch to measure with.");
       kept = std::make_shared<OwnBatch>(
           *first, static_cast<std::size_t>(std::max(data.info.target_size, 1)));
+      if (nudge > 0) kept->nudge(static_cast<std::uint64_t>(nudge));
     }
     return kept->batch();
   }
@@ -87,19 +105,19 @@ struct Ground {
 
   // A rate of nothing: what is computed is the same, and the weights stay those
   // of the run's beginning.
-  void step(Engine& of, const plan::Setting& setting) {
+  void step(Engine& of, const plan::Setting& setting, int nudge = 0) {
     libtorch::set_threads(setting.threads, 1);
     StepOrder order;
     order.micro_batch = micro_batch_of(config);
     order.report = true;
-    of.step(batch(layout_for(setting, config)), order);
+    of.step(batch(layout_for(setting, config), nudge), order);
     of.report();
     of.take_training_sums();
   }
 
-  Computed computed(const plan::Setting& setting) {
+  Computed computed(const plan::Setting& setting, int nudge = 0) {
     const auto scratch = engine(setting);
-    step(*scratch, setting);
+    step(*scratch, setting, nudge);
     Computed made;
     made.gradients = scratch->gradients();
     for (auto& [name, tensor] : scratch->capture().tensors) {
@@ -108,7 +126,7 @@ struct Ground {
       const std::string plain = name.substr(front.size());
       if (made.gradients.count(plain) == 0) made.statistics[plain] = tensor;
     }
-    scratch->evaluate(batch(layout_for(setting, config)));
+    scratch->evaluate(batch(layout_for(setting, config), nudge));
     const MetricSums sums = scratch->take_evaluation_sums();
     made.eval_loss = sums.loss / sums.units;
     return made;
@@ -119,12 +137,13 @@ struct Ground {
       plan::Setting setting;
       setting.threads = threads;
       ParityReference made;
-      made.plain = computed(setting);
+      for (const int nudge : {0, 1, 2})
+        made.plain.push_back(computed(setting, nudge));
       setting.precision = "fp64";
       try {
         made.exact = computed(setting);
       } catch (const std::exception&) {
-        made.exact = made.plain; // a task of floats only
+        made.exact = made.plain.front(); // a task of floats only
       }
       reference = std::move(made);
     }

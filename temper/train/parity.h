@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "temper/graph/weights.h"
 #include "temper/plan/rig.h"
@@ -17,9 +18,12 @@ struct Computed {
   double eval_loss = 0; // after it
 };
 
+// Where a rounded sum changes the sign of what a ReLU sees, a gradient jumps.
+// Whether that happens is chance, so float32's own error is looked at several
+// times: with inputs as they are and with inputs off by their last bit.
 struct ParityReference {
-  Computed plain; // contiguous float32 on the CPU
-  Computed exact; // the same in float64
+  std::vector<Computed> plain; // contiguous float32 on the CPU
+  Computed exact; // the inputs as they are, in float64
 };
 
 plan::Parity compare(

@@ -27,7 +27,7 @@ Computed computed(double off) {
 
 // Float32 is off by 1e-5 of a gradient of length 5.
 ParityReference reference() {
-  return {computed(5e-5), computed(0)};
+  return {{computed(0), computed(5e-5)}, computed(0)};
 }
 
 TEST(Parity, AgreesWithinAFewTimesFloat32sOwnError) {
@@ -70,7 +70,8 @@ TEST(Parity, NanAndMissingGradientsNeverAgree) {
 TEST(Parity, AGradientOfNothingMayBeAnyNothing) {
   ParityReference both = reference();
   both.exact.gradients["conv.bias"] = numbers({1e-12});
-  both.plain.gradients["conv.bias"] = numbers({1e-9});
+  for (Computed& plain : both.plain)
+    plain.gradients["conv.bias"] = numbers({1e-9});
   Computed candidate = computed(0);
   candidate.gradients["conv.bias"] = numbers({-3e-9});
   EXPECT_TRUE(compare(candidate, both, "fp32").agrees);

@@ -62,7 +62,7 @@ TEST_F(RunDataTest, OfFewerSamplesThanABatchIsRefusedWhenTheRestIsLeftOut) {
   EXPECT_THAT(
       complaint([&] { Updates(config_, batches(data)); }),
       AllOf(
-          HasSubstr("fewer samples than one batch"),
+          HasSubstr("a batch of 64 is more than all 3 samples"),
           HasSubstr("Lower train.batch")));
 }
 
