@@ -31,6 +31,7 @@ constexpr std::array kSigns{
     Sign{"Input type (", Trouble::types},
     Sign{"result type", Trouble::types},
     Sign{"of dtype", Trouble::types},
+    Sign{"dtype to be", Trouble::types},
     Sign{"not implemented for '", Trouble::types},
 };
 

@@ -26,7 +26,7 @@ struct Slot {
 // What an update computes with: the moment itself, or a float32 copy of one
 // that is kept in bf16.
 at::Tensor wide(const at::Tensor& moment) {
-  return moment.to(at::kFloat);
+  return moment.scalar_type() == at::kBFloat16 ? moment.to(at::kFloat) : moment;
 }
 
 // Puts the copy back. Rounded at random, up or down in proportion: to the

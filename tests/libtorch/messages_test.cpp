@@ -21,6 +21,9 @@ TEST(Messages, trouble_is_known_by_its_words) {
                  "DefaultCPUAllocator: can't allocate memory"),
       Trouble::memory);
   EXPECT_EQ(
+      trouble_of("expected target dtype to be Long or Byte, but got Float"),
+      Trouble::types);
+  EXPECT_EQ(
       trouble_of("Expected all tensors to be on the same device, but found at "
                  "least two devices, mps:0 and cpu!"),
       Trouble::devices);

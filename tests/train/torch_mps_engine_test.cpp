@@ -33,16 +33,25 @@ config::Config everything(const std::string& optimizer) {
   return config;
 }
 
+// How far two devices may be apart after a few steps. BatchNorm over the few
+// values of ResNet-18's last layers makes much of a different rounding.
+double allowed(const std::string& network) {
+  return network == "cnn" ? 1e-3 : 1e-2;
+}
+
 // Tensor by tensor, not number by number: where a gradient is nothing but
 // rounding, Adam and Lion make steps of full size of it.
-void expect_near(const graph::Weights& a, const graph::Weights& b) {
+void expect_near(
+    const graph::Weights& a,
+    const graph::Weights& b,
+    double apart) {
   ASSERT_EQ(a.size(), b.size());
   for (const auto& [name, tensor] : a) {
     const at::Tensor theirs = model::tensor_of(tensor).to(at::kDouble);
     const at::Tensor ours = model::tensor_of(b.at(name)).to(at::kDouble);
     EXPECT_LE(
         (theirs - ours).norm().item<double>(),
-        1e-3 * ours.norm().item<double>() + 1e-6)
+        apart * ours.norm().item<double>() + 1e-6)
         << name;
   }
 }
@@ -63,9 +72,11 @@ TEST_P(OptimizersOnMps, trains_as_on_the_cpu) {
     // Slices of 4 and 3.
     train(*far, 0);
     train(*near, 0);
-    expect_near(far->capture().tensors, near->capture().tensors);
+    const double apart = allowed(network);
+    expect_near(far->capture().tensors, near->capture().tensors, apart);
     EXPECT_NEAR(far->report().loss, near->report().loss, 1e-4);
-    EXPECT_NEAR(far->report().grad_norm, near->report().grad_norm, 1e-3);
+    const double norm = near->report().grad_norm;
+    EXPECT_NEAR(far->report().grad_norm, norm, apart * norm);
     const MetricSums theirs = far->take_training_sums();
     const MetricSums ours = near->take_training_sums();
     EXPECT_NEAR(theirs.loss, ours.loss, 1e-3);
@@ -82,7 +93,7 @@ TEST_P(OptimizersOnMps, trains_as_on_the_cpu) {
     EXPECT_TRUE(same_bits(resumed->capture().tensors, near->capture().tensors));
     train(*resumed, 3);
     train(*near, 3);
-    expect_near(resumed->weights(), near->weights());
+    expect_near(resumed->weights(), near->weights(), apart);
   }
 }
 
