@@ -33,7 +33,9 @@ Argument argument_of(const json& value, Inferred& known) {
     known.tensors[tensor.name] = shape_of(pair);
     return tensor;
   };
-  const auto& [kind, content] = *value.items().begin();
+  const auto first = value.begin();
+  const std::string& kind = first.key();
+  const json& content = first.value();
   if (kind == "tensor") return name(content);
   if (kind == "bool") return content.get<bool>();
   if (kind == "int") return content.get<std::int64_t>();
