@@ -51,6 +51,10 @@ plan::Plan plan_settings(const PlanRequest& request) {
       if (pointless(settings[i]))
         settings.erase(settings.begin() + static_cast<std::ptrdiff_t>(i));
   }
+  // What a clock decides may be another setting, and other bits, next time.
+  if (request.config.deterministic)
+    return plan::plan_unmeasured(
+        decision.candidates, "deterministic = true wants the same every time");
   if (!request.config.model.freeze.empty())
     return plan::plan_unmeasured(
         decision.candidates, "a part of the model is frozen");

@@ -62,6 +62,16 @@ TEST_F(Calibration, measures_real_steps_and_remembers_them) {
   EXPECT_EQ(second.setting(), first.setting());
 }
 
+TEST_F(Calibration, leaves_a_deterministic_run_to_its_config) {
+  config_.deterministic = true;
+  const plan::Plan plan = plan_settings(request());
+  for (const plan::Tried& each : plan.tried)
+    EXPECT_FALSE(each.step_s) << plan::to_text(each.setting);
+  EXPECT_EQ(plan.setting().layout, "contiguous");
+  EXPECT_NE(plan.layout.reason.find("deterministic"), std::string::npos)
+      << plan.layout.reason;
+}
+
 // At their beginning deep networks with BatchNorm train on what bf16 rounds
 // away, and the gate says so; a plain one passes.
 TEST_F(Calibration, every_setting_of_the_cpu_passes_the_gate) {
