@@ -52,6 +52,23 @@ at::Tensor targets_of(const data::Batch& batch, const BatchPlan& plan) {
 
 } // namespace
 
+BatchPlan plan_batches(
+    const std::string& device,
+    const BatchLayout& layout,
+    const RunData& data) {
+  BatchPlan plan;
+  plan.device = at::Device(device);
+  plan.channels_last = layout.channels_last;
+  plan.images = data.info.input == data::Input::image;
+  if (data.augment != nullptr) {
+    plan.mean = data.augment->mean;
+    plan.deviation = data.augment->deviation;
+  }
+  if (data.info.target != data::Target::label)
+    plan.target_shape = {data.info.target_size};
+  return plan;
+}
+
 Batch on_host(const data::Batch& batch, const BatchPlan& plan) {
   Batch made;
   made.samples = batch.size;

@@ -2,10 +2,12 @@
 // normalised there, and slices of it. Includes torch: see task.h.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "temper/config/config.h"
 #include "temper/data/loader.h"
+#include "temper/train/run_data.h"
 #include "temper/train/task.h"
 
 namespace temper::train {
@@ -19,6 +21,12 @@ struct BatchPlan {
   std::vector<float> deviation;
   std::vector<std::int64_t> target_shape; // of one target; empty: a label
 };
+
+// Of batches of this data in this layout, on their way to that device.
+BatchPlan plan_batches(
+    const std::string& device,
+    const BatchLayout& layout,
+    const RunData& data);
 
 // The loader's memory as tensors on the CPU, bytes as they are: valid as long
 // as `batch`.

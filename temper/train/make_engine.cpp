@@ -43,20 +43,6 @@ std::shared_ptr<model::Module> module_of(const RunModel& chosen) {
   return opaque;
 }
 
-BatchPlan batch_plan(const EngineRequest& request) {
-  BatchPlan plan;
-  plan.device = at::Device(request.device);
-  plan.channels_last = request.layout.channels_last;
-  plan.images = request.data.info.input == data::Input::image;
-  if (request.data.augment != nullptr) {
-    plan.mean = request.data.augment->mean;
-    plan.deviation = request.data.augment->deviation;
-  }
-  if (request.data.info.target != data::Target::label)
-    plan.target_shape = {request.data.info.target_size};
-  return plan;
-}
-
 } // namespace
 
 std::unique_ptr<Engine> make_engine_with(
@@ -70,7 +56,7 @@ std::unique_ptr<Engine> make_engine_with(
   parts.config = request.config;
   parts.model_name = request.model.name;
   parts.task = make_task(module_of(request.model), request);
-  parts.batch = batch_plan(request);
+  parts.batch = plan_batches(request.device, request.layout, request.data);
   parts.joined = request.joined;
   parts.precision = request.precision;
   parts.channels_last = request.channels_last;

@@ -2,7 +2,6 @@
 #include <torch/version.h>
 
 #include <cstring>
-#include <optional>
 
 #include "temper/base/text.h"
 #include "temper/model/executor.h"
@@ -18,17 +17,9 @@ class TorchExtractor final : public FeatureExtractor {
       : module_(request.prefix),
         shape_(request.shape),
         batch_(request.batch),
-        values_(graph::element_count(request.shape)) {
-    plan_.device = at::Device(request.device);
-    plan_.channels_last = request.layout.channels_last;
-    plan_.images = request.data.info.input == data::Input::image;
-    if (request.data.augment != nullptr) {
-      plan_.mean = request.data.augment->mean;
-      plan_.deviation = request.data.augment->deviation;
-    }
-    if (request.data.info.target != data::Target::label)
-      plan_.target_shape = {request.data.info.target_size};
-    mover_.emplace(plan_);
+        values_(graph::element_count(request.shape)),
+        plan_(plan_batches(request.device, request.layout, request.data)),
+        mover_(plan_) {
     module_.set_training(false);
     module_.to(plan_.device);
   }
@@ -39,7 +30,7 @@ class TorchExtractor final : public FeatureExtractor {
 
   void compute(const data::Batch& batch, float* features) override {
     const torch::NoGradGuard no_grad;
-    const at::Tensor inputs = mover_->moved(on_host(batch, plan_)).inputs;
+    const at::Tensor inputs = mover_.moved(on_host(batch, plan_)).inputs;
     for (std::int64_t begin = 0; begin < batch.size; begin += batch_) {
       const auto count = std::min<std::int64_t>(batch_, batch.size - begin);
       const at::Tensor result =
@@ -83,7 +74,7 @@ class TorchExtractor final : public FeatureExtractor {
   std::int64_t batch_;
   std::int64_t values_;
   BatchPlan plan_;
-  std::optional<BatchMover> mover_;
+  BatchMover mover_;
 };
 
 } // namespace
