@@ -1,6 +1,7 @@
 // The seam's answers in a build without LibTorch (TEMPER_TORCH=OFF), as for
 // the arm64 tests of what needs no torch.
 #include "temper/libtorch/facts.h"
+#include "temper/libtorch/sim.h"
 #include "temper/libtorch/trial.h"
 
 namespace temper::libtorch {
@@ -17,6 +18,22 @@ Trial try_device(const std::string&) {
 
 double sgemm_gflops(int, double) {
   return 0;
+}
+
+void sim::install(Key) {}
+
+void sim::set_rules(const Rules&) {}
+
+sim::Counts sim::counts() {
+  return {};
+}
+
+void sim::reset_counts() {}
+
+void sim::reset_peak() {}
+
+std::map<std::string, std::int64_t> sim::kernel_counts() {
+  return {};
 }
 
 } // namespace temper::libtorch

@@ -7,12 +7,11 @@
 #include "temper/base/error.h"
 #include "temper/base/text.h"
 
-namespace temper::libtorch {
-namespace {
-
 // Newer LibTorchs have one pair of functions for all devices; 1.13 has one for
 // the CPU and one for CUDA. What this LibTorch lacks is answered by these,
-// which any real function beats.
+// which any real function beats. Not in temper's namespace, where they would
+// hide the real ones.
+namespace {
 namespace stand_in {
 struct Anything {
   template <class T>
@@ -26,6 +25,10 @@ struct Missing {};
   return {};
 }
 } // namespace stand_in
+} // namespace
+
+namespace temper::libtorch {
+namespace {
 
 // Templates, so that the branch for another LibTorch is never compiled.
 template <class Bool>

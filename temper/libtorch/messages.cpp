@@ -17,6 +17,8 @@ constexpr std::array kSigns{
     Sign{"not enough memory", Trouble::memory},
     Sign{"allocate memory", Trouble::memory},
     Sign{"Invalid buffer size", Trouble::memory},
+    Sign{"STATUS_ALLOC_FAILED", Trouble::memory},
+    Sign{"Insufficient Memory", Trouble::memory},
     Sign{
         "does not have a deterministic implementation",
         Trouble::nondeterministic},

@@ -9,6 +9,7 @@
 #include <chrono>
 
 #include "temper/base/text.h"
+#include "temper/libtorch/device_name.h"
 
 namespace temper::libtorch {
 namespace {
@@ -26,7 +27,7 @@ std::string first_line(const std::string& message) {
 Trial try_device(const std::string& name) {
   try {
     const at::NoGradGuard no_grad;
-    const at::Device device(name);
+    const at::Device device = device_of(name);
     // Small whole numbers: the product is exact in float32 on any device, in
     // whatever order it adds.
     constexpr int kSize = 32;

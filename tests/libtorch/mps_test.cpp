@@ -2,21 +2,26 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim_mps.h"
 #include "temper/libtorch/facts.h"
+#include "temper/libtorch/sim.h"
 #include "temper/libtorch/trial.h"
 #include "temper/machine/devices.h"
 
 namespace temper::libtorch {
 namespace {
 
-using sim_mps::Fault;
 using testing::HasSubstr;
 
 class Mps : public testing::Test {
  protected:
   void TearDown() override {
-    sim_mps::set_fault(Fault::none);
+    sim::set_rules(mps_rules());
+  }
+
+  static sim::Rules mps_rules() {
+    sim::Rules rules;
+    rules.has_float64 = false;
+    return rules;
   }
 
   static std::vector<machine::DeviceReport> devices() {
@@ -31,24 +36,30 @@ TEST_F(Mps, IsSeenAsBuiltIn) {
 }
 
 TEST_F(Mps, ThatComputesPassesItsTrialOnTheDeviceItself) {
-  const auto before = sim_mps::operators_run();
+  const auto before = sim::counts().kernels;
   const Trial trial = try_device("mps");
   EXPECT_TRUE(trial.works) << trial.why_not;
-  EXPECT_GT(sim_mps::operators_run(), before);
-  EXPECT_EQ(sim_mps::bytes_in_use(), 0) << "the trial leaves no tensor behind";
+  EXPECT_GT(sim::counts().kernels, before);
+  EXPECT_EQ(sim::counts().live_bytes, 0U)
+      << "the trial leaves no tensor behind";
 }
 
 TEST_F(Mps, ThatFailsAtTheFirstAllocationIsFoundOut) {
-  sim_mps::set_fault(Fault::no_memory);
+  sim::Rules rules = mps_rules();
+  rules.fail_alloc = 1;
+  rules.fail_always = true;
+  sim::set_rules(rules);
   const Trial trial = try_device("mps");
   EXPECT_FALSE(trial.works);
   EXPECT_THAT(trial.why_not, HasSubstr("MPS backend out of memory"));
   EXPECT_EQ(machine::choose_device("auto", devices()), "cpu");
-  EXPECT_EQ(sim_mps::bytes_in_use(), 0);
+  EXPECT_EQ(sim::counts().live_bytes, 0U);
 }
 
 TEST_F(Mps, ThatComputesWrongNumbersIsFoundOut) {
-  sim_mps::set_fault(Fault::wrong_numbers);
+  sim::Rules rules = mps_rules();
+  rules.fault = "aten::mm:0.01";
+  sim::set_rules(rules);
   const Trial trial = try_device("mps");
   EXPECT_FALSE(trial.works);
   EXPECT_THAT(trial.why_not, HasSubstr("wrong product"));
