@@ -1,0 +1,30 @@
+// The room's answers in a build without LibTorch: there are no tensors.
+#include "temper/memory/cpu_allocator.h"
+
+namespace temper::memory {
+
+void install_cpu_allocator() {}
+
+void limit_cpu(std::uint64_t) {}
+
+CpuUsage cpu_usage() {
+  return {};
+}
+
+void reset_cpu_peak() {}
+
+void trim_cpu_pool(std::uint64_t) {}
+
+void recycle_cpu_blocks(bool) {}
+
+std::vector<BlockGroup> largest_cpu_groups(std::size_t) {
+  return {};
+}
+
+void fail_cpu_allocation(std::int64_t, bool) {}
+
+CommitScope::CommitScope() = default;
+
+CommitScope::~CommitScope() = default;
+
+} // namespace temper::memory

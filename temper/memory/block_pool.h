@@ -1,0 +1,51 @@
+// Blocks of memory that are used again. A block has a header of one cache line
+// in front; sizes are rounded up to eight steps a doubling, so that blocks fit
+// again and little is wasted. Freed ones wait in the order in which they were
+// freed: the one that has waited longest goes first when there are too many.
+// Not thread-safe: cpu_allocator.cpp locks.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace temper::memory {
+
+class BlockPool {
+ public:
+  // 64-byte aligned, or null when the system has none. What was freed last
+  // comes first: it may still be in the processor's cache.
+  void* take(std::size_t bytes);
+  void put(void* memory);
+  // Gives back what has waited longest until so many bytes wait.
+  void trim(std::uint64_t keep_bytes);
+
+  // As asked for by take().
+  static std::size_t bytes_of(const void* memory);
+
+  std::uint64_t pooled_bytes() const {
+    return pooled_;
+  }
+  std::uint64_t live_bytes() const { // with header and rounding
+    return live_;
+  }
+  std::int64_t recycled() const { // calls of take()
+    return recycled_;
+  }
+
+ private:
+  struct Block;
+  Block* waiting_for(std::size_t index) const;
+  void unlink(Block* block);
+
+  // Eight a doubling, from 64 bytes to more than there are addresses.
+  static constexpr std::size_t kSizes = 16 + 8 * 54;
+  std::array<Block*, kSizes> waiting_{}; // the newest of each size
+  Block* oldest_ = nullptr;
+  Block* newest_ = nullptr;
+  std::uint64_t pooled_ = 0;
+  std::uint64_t live_ = 0;
+  std::int64_t recycled_ = 0;
+};
+
+} // namespace temper::memory

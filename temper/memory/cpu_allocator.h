@@ -1,0 +1,65 @@
+// LibTorch's CPU memory, pooled and accounted. Blocks are recycled instead of
+// given back, because the system hands out fresh ones page by page, with a
+// fault each; what tensors hold is known to the byte; and a budget is kept by
+// an exception, before the kernel ends the process. Used by the run, which
+// installs it, the governor and the leak watch. Any thread may call.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace temper::memory {
+
+// From now on LibTorch takes CPU memory here. Tensors made before keep theirs
+// and give it back where it came from. Again: nothing. Without LibTorch:
+// nothing, and the usage stays zero.
+void install_cpu_allocator();
+
+// At most so many bytes of tensors; 0: no limit. Installs the allocator. What
+// is alive already counts and is left alone.
+void limit_cpu(std::uint64_t bytes);
+
+struct CpuUsage {
+  std::uint64_t live_bytes = 0; // of tensors, as asked for
+  std::uint64_t peak_bytes = 0; // of these, since reset_cpu_peak()
+  std::uint64_t limit_bytes = 0; // 0: none
+  std::uint64_t held_bytes = 0; // of the system's memory: live, rounding, pool
+  std::uint64_t pooled_bytes = 0; // of these, waiting to be used again
+  std::int64_t blocks = 0; // live
+  std::int64_t allocations = 0;
+  std::int64_t recycled = 0; // allocations that came from the pool
+  std::int64_t refused = 0;
+};
+CpuUsage cpu_usage();
+void reset_cpu_peak();
+
+// Gives the system back what waits in the pool, but for so many bytes, and
+// forgets how much there once was: the pool never grows beyond that by itself.
+void trim_cpu_pool(std::uint64_t keep_bytes = 0);
+// Whether freed blocks are kept at all; on, but for measuring what that saves.
+void recycle_cpu_blocks(bool on);
+
+// Live blocks of one size. The groups that hold the most bytes, largest first.
+struct BlockGroup {
+  std::uint64_t block_bytes = 0;
+  std::int64_t blocks = 0;
+};
+std::vector<BlockGroup> largest_cpu_groups(std::size_t most);
+
+// For tests: the n-th allocation from now on fails as it does at the budget;
+// 0: none. `forever`: and all that follow.
+void fail_cpu_allocation(std::int64_t nth, bool forever = false);
+
+// While one is alive, its thread is refused nothing, neither for the budget nor
+// by an injected failure: an update that is being committed is not left half
+// done for a few bytes.
+class CommitScope {
+ public:
+  CommitScope();
+  ~CommitScope();
+  CommitScope(const CommitScope&) = delete;
+  CommitScope& operator=(const CommitScope&) = delete;
+};
+
+} // namespace temper::memory

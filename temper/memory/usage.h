@@ -1,0 +1,21 @@
+// What tensors take on a device now, by whoever hands out its memory. Used by
+// the loop after every step, and by the forecast's measured steps.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace temper::memory {
+
+// 0: not known.
+struct TensorUsage {
+  std::uint64_t live_bytes = 0;
+  std::uint64_t peak_bytes = 0; // since reset_tensor_peak()
+  std::uint64_t driver_bytes = 0; // that the device's driver handed out
+  std::uint64_t tensors = 0; // or blocks of memory for them
+};
+
+TensorUsage tensor_usage(const std::string& device);
+void reset_tensor_peak(const std::string& device);
+
+} // namespace temper::memory
