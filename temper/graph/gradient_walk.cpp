@@ -49,6 +49,16 @@ std::int64_t GradientWalk::parameter_gradients(const Node& node) const {
   return starts_with(op_name(node.op).name, "conv") ? 2 * bytes : bytes;
 }
 
+// Those that stay, the first time a parameter gets one.
+std::int64_t GradientWalk::new_gradients(const Node& node) {
+  std::int64_t bytes = 0;
+  for (const auto& read : values_read(node))
+    if (with_gradient_.count(read) > 0 && parameters_.count(read) > 0 &&
+        kept_.insert(read).second)
+      bytes += bytes_of(known_.tensors.at(read));
+  return bytes;
+}
+
 void GradientWalk::through(
     const Node& node,
     std::size_t index,
@@ -91,6 +101,7 @@ void GradientWalk::through(
   memory.take(passing);
   memory.note(index, true);
   memory.give_back(passing);
+  if (keep_gradients_) memory.take(new_gradients(node));
   for (const auto gradient : added)
     release(gradient, memory);
   for (const auto& made : values_made(node))

@@ -16,8 +16,12 @@ class GradientWalk {
   GradientWalk(
       const Inferred& known,
       const std::set<std::string>& with_gradient,
-      const std::set<std::string>& parameters)
-      : known_(known), with_gradient_(with_gradient), parameters_(parameters) {}
+      const std::set<std::string>& parameters,
+      bool keep_gradients)
+      : known_(known),
+        with_gradient_(with_gradient),
+        parameters_(parameters),
+        keep_gradients_(keep_gradients) {}
 
   // The loss's gradient arrives.
   void begin(const std::string& value, MemoryWalk& memory);
@@ -27,6 +31,7 @@ class GradientWalk {
  private:
   std::size_t make(const std::string& value, MemoryWalk& memory);
   std::int64_t parameter_gradients(const Node& node) const;
+  std::int64_t new_gradients(const Node& node);
   void release(std::size_t gradient, MemoryWalk& memory);
 
   struct Gradient {
@@ -37,6 +42,8 @@ class GradientWalk {
   const Inferred& known_;
   const std::set<std::string>& with_gradient_;
   const std::set<std::string>& parameters_;
+  bool keep_gradients_;
+  std::set<std::string> kept_; // parameters that have their gradient
   std::vector<Gradient> gradients_;
   std::map<std::string, std::size_t> of_value_;
 };

@@ -134,6 +134,7 @@ Story read(
 void forward(
     const Story& story,
     bool keep,
+    const std::vector<std::int64_t>& scratch_bytes,
     MemoryWalk& memory,
     std::vector<std::int64_t>* saved_bytes) {
   std::vector<bool> met(story.places.storages.size(), false);
@@ -155,7 +156,11 @@ void forward(
       }
       saved_bytes->push_back(bytes);
     }
+    const std::int64_t scratch =
+        i < scratch_bytes.size() ? scratch_bytes[i] : 0;
+    memory.take(scratch);
     memory.note(i, false);
+    memory.give_back(scratch);
     for (const auto storage : story.dies[i])
       memory.drop(storage);
   }
@@ -249,16 +254,19 @@ Liveness liveness(
 
   MemoryWalk eval(story.places);
   eval.take(result.input_bytes);
-  forward(story, false, eval, nullptr);
+  forward(story, false, options.scratch_bytes, eval, nullptr);
   result.eval = eval.peak();
 
   MemoryWalk train(story.places);
   train.take(result.input_bytes);
-  forward(story, true, train, &result.saved_bytes);
+  forward(story, true, options.scratch_bytes, train, &result.saved_bytes);
   for (const auto bytes : result.saved_bytes)
     result.total_saved_bytes += bytes;
   backward(
-      story, in_full, GradientWalk(known, with_gradient, parameters), train);
+      story,
+      in_full,
+      GradientWalk(known, with_gradient, parameters, options.keep_gradients),
+      train);
   result.train = train.peak();
   return result;
 }

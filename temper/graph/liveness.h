@@ -15,6 +15,11 @@ namespace temper::graph {
 struct LivenessOptions {
   // Attention in one kernel keeps no weights; LibTorch 1.13 has none.
   bool fused_attention = false;
+  // The parameters' gradients stay once they are computed, as they do in the
+  // first of a step's backward passes; else each is there only while computed.
+  bool keep_gradients = false;
+  // What each node takes while it runs forward, and gives back; or empty.
+  std::vector<std::int64_t> scratch_bytes = {};
 };
 
 struct Peak {

@@ -7,6 +7,7 @@
 #include "temper/base/text.h"
 #include "temper/graph/passes.h"
 #include "temper/model/executor_run.h"
+#include "temper/model/grouped_norm.h"
 #include "temper/model/tensors.h"
 
 namespace temper::model {
@@ -39,6 +40,7 @@ struct GraphModule::Body {
   std::array<std::shared_ptr<const Plan>, 2> plans;
   std::array<std::vector<at::Tensor>, 2> frames; // weights in their slots
   std::map<std::string, at::Tensor> weights; // tied ones share one tensor
+  std::unique_ptr<GroupedNorms> norms; // null: over all that is there
   PrepareOptions options;
   Place place;
   SharedHooks hooks;
@@ -137,6 +139,10 @@ GraphModule::GraphModule(const graph::Program& program, ExecutorOptions options)
       graph::switch_mode(program, false).program.graph, training.graph};
   for (auto& [op, maker] : options.kernels)
     body_->options.kernels.emplace(op, std::move(maker));
+  if (options.norm_group > 0) {
+    body_->norms = std::make_unique<GroupedNorms>(options.norm_group);
+    body_->options.kernels.merge(body_->norms->makers());
+  }
   body_->options.direct = options.direct;
   body_->place.exported = main_floating_type(program);
   body_->place.floating = body_->place.exported;
@@ -203,6 +209,14 @@ void GraphModule::to(at::ScalarType floating_type) {
   Place place = body_->place;
   place.floating = floating_type;
   body_->move(place);
+}
+
+void GraphModule::begin_update() {
+  if (body_->norms != nullptr) body_->norms->begin(buffers());
+}
+
+void GraphModule::end_update() {
+  if (body_->norms != nullptr) body_->norms->end();
 }
 
 const graph::Graph* GraphModule::graph() const {

@@ -41,6 +41,9 @@ struct ExecutorOptions {
   // Names of BatchNorms' tensors: these keep and use their running statistics
   // in training too, being frozen.
   std::vector<std::string> still_norms;
+  // BatchNorm's statistics in training are those of so many samples; 0: of all
+  // that are computed at once.
+  std::int64_t norm_group = 0;
 };
 
 struct Plan;
@@ -67,6 +70,9 @@ class GraphModule final : public Module {
   void to(const at::Device& device) override;
   // Parameters and buffers of integers keep their type.
   void to(at::ScalarType floating_type) override;
+
+  void begin_update() override;
+  void end_update() override;
 
   // As it runs now: the mode's own nodes.
   const graph::Graph* graph() const override;

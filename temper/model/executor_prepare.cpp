@@ -25,7 +25,8 @@ Run with_preludes(std::vector<Run> preludes, Run run) {
 
 Run make_run(Arguments& arguments, const PrepareOptions& options) {
   const std::string& op = arguments.node().op;
-  if (const auto own = look_up(options.kernels, op)) return own(arguments);
+  if (const auto own = look_up(options.kernels, op))
+    if (Run run = own(arguments)) return run;
   if (const auto number = look_up(number_steps(), op)) return number(arguments);
   const auto known = find_operator(op);
   if (!known) {

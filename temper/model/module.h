@@ -39,6 +39,11 @@ class Module {
   virtual void to(const at::Device& device) = 0;
   virtual void to(at::ScalarType floating_type) = 0;
 
+  // Around the forward passes of one update, in training: what moves once an
+  // update moves in end_update(). An update that failed has no end.
+  virtual void begin_update() {}
+  virtual void end_update() {}
+
   // Null for opaque models: they run, but cannot be forecast, split or folded.
   virtual const graph::Graph* graph() const {
     return nullptr;

@@ -1,7 +1,7 @@
 // Every operator that is called directly against the same call through the
 // boxed dispatcher: results and gradients, bit for bit.
+#include <ATen/ATen.h>
 #include <gtest/gtest.h>
-#include <torch/torch.h>
 
 #include "small_graph.h"
 #include "temper/model/executor.h"
@@ -141,17 +141,17 @@ std::vector<Case> cases() {
 }
 
 graph::Program program_of(const Case& asked) {
-  torch::manual_seed(3);
+  at::manual_seed(3);
   SmallGraph graph;
-  graph.parameter("x", torch::randn(asked.x))
-      .parameter("w4", torch::rand({4}) + 0.5)
-      .parameter("b4", torch::randn({4}))
-      .parameter("w54", torch::randn({5, 4}))
-      .parameter("w245", torch::randn({2, 4, 5}))
-      .parameter("conv", torch::randn({4, 2, 3, 3}))
-      .buffer("mean", torch::randn({4}))
-      .buffer("var", torch::rand({4}) + 0.5)
-      .buffer("ids", torch::tensor({0, 2, 1, 2}))
+  graph.parameter("x", at::randn(asked.x))
+      .parameter("w4", at::rand({4}) + 0.5)
+      .parameter("b4", at::randn({4}))
+      .parameter("w54", at::randn({5, 4}))
+      .parameter("w245", at::randn({2, 4, 5}))
+      .parameter("conv", at::randn({4, 2, 3, 3}))
+      .buffer("mean", at::randn({4}))
+      .buffer("var", at::rand({4}) + 0.5)
+      .buffer("ids", at::tensor({0, 2, 1, 2}, at::kLong))
       // In-place operators must not write to a leaf.
       .node("aten.clone.default", "y", {{"self", tensor("x")}});
   if (asked.op == "aten.chunk.default")
@@ -170,7 +170,7 @@ Outcome run(const Case& asked, bool direct) {
   ExecutorOptions options;
   options.direct = direct;
   GraphModule module(program_of(asked), options);
-  torch::manual_seed(5);
+  at::manual_seed(5);
   const at::Tensor result = module.forward({});
   result.to(at::kDouble).pow(2).sum().backward();
   Outcome outcome;

@@ -1,8 +1,8 @@
 // The executor on small graphs: what it refuses and how it says so, numbers,
 // hooks, kernels handed in, what older LibTorch lacks.
+#include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <torch/torch.h>
 
 #include "small_graph.h"
 #include "temper/base/error.h"
@@ -22,10 +22,10 @@ using testing::HasSubstr;
 constexpr std::int64_t kTwo = 2;
 
 SmallGraph linear() {
-  torch::manual_seed(1);
+  at::manual_seed(1);
   SmallGraph graph;
   graph.input("x", {-1, 3, 4, 4})
-      .parameter("w", torch::randn({5, 4}))
+      .parameter("w", at::randn({5, 4}))
       .in_module("head")
       .node(
           "aten.linear.default",
@@ -60,25 +60,25 @@ TEST(Inputs, of_another_kind_are_refused_in_one_sentence) {
   const std::string expected =
       "input x is expected as float32 [batch, 3, 4, 4], given as ";
   EXPECT_THAT(
-      refusal(module, {torch::zeros({2, 3, 4, 4}, at::kDouble)}),
+      refusal(module, {at::zeros({2, 3, 4, 4}, at::kDouble)}),
       AllOf(
           HasSubstr(expected + "float64 [2, 3, 4, 4]."),
           HasSubstr("to(torch.float32)")));
   EXPECT_THAT(
-      refusal(module, {torch::zeros({2, 1, 4, 4})}),
+      refusal(module, {at::zeros({2, 1, 4, 4})}),
       HasSubstr(expected + "float32 [2, 1, 4, 4]."));
   EXPECT_THAT(
-      refusal(module, {torch::zeros({2, 4, 4, 3})}),
+      refusal(module, {at::zeros({2, 4, 4, 3})}),
       AllOf(HasSubstr(expected), HasSubstr("permute(0, 3, 1, 2)")));
   EXPECT_THAT(
-      refusal(module, {torch::zeros({3, 4, 4})}),
+      refusal(module, {at::zeros({3, 4, 4})}),
       AllOf(HasSubstr(expected), HasSubstr("unsqueeze(0)")));
   EXPECT_THAT(
-      refusal(module, {torch::zeros({65, 3, 4, 4})}),
+      refusal(module, {at::zeros({65, 3, 4, 4})}),
       HasSubstr("outside the sizes it was exported for (2 to 64)"));
   EXPECT_THAT(
       refusal(module, {}), HasSubstr("the model takes 1 input, given 0"));
-  EXPECT_EQ(refusal(module, {torch::zeros({1, 3, 4, 4})}), "taken");
+  EXPECT_EQ(refusal(module, {at::zeros({1, 3, 4, 4})}), "taken");
 }
 
 TEST(Inputs, of_another_batch_than_a_fixed_one_are_explained) {
@@ -87,7 +87,7 @@ TEST(Inputs, of_another_batch_than_a_fixed_one_are_explained) {
       .node("aten.relu.default", "y", {{"self", tensor("x")}});
   GraphModule module(graph.finish());
   EXPECT_THAT(
-      refusal(module, {torch::zeros({5, 3})}),
+      refusal(module, {at::zeros({5, 3})}),
       AllOf(
           HasSubstr("float32 [4, 3], given as float32 [5, 3]"),
           HasSubstr("dynamic_shapes")));
@@ -103,7 +103,7 @@ TEST(Inputs, that_share_a_size_must_agree) {
           {{"self", tensor("x")}, {"other", tensor("z")}});
   GraphModule module(graph.finish());
   EXPECT_THAT(
-      refusal(module, {torch::zeros({4, 3}), torch::zeros({5, 3})}),
+      refusal(module, {at::zeros({4, 3}), at::zeros({5, 3})}),
       HasSubstr("input z is expected as float32 [batch, 3], given as float32 "
                 "[5, 3], but batch was 4 before"));
 }
@@ -114,7 +114,7 @@ TEST(Operators, that_fail_name_module_line_and_shapes) {
       "aten.view.default", "z", {{"self", tensor("y")}, {"size", Ints{7, 7}}});
   GraphModule module(graph.finish());
   EXPECT_THAT(
-      refusal(module, {torch::zeros({2, 3, 4, 4})}),
+      refusal(module, {at::zeros({2, 3, 4, 4})}),
       AllOf(
           HasSubstr("aten.view.default of tail (net.py:7) failed on float32 "
                     "[2, 3, 4, 5]: "),
@@ -134,7 +134,7 @@ TEST(Operators, that_lack_memory_keep_their_type_and_text) {
           {{"self", tensor("e")}, {"memory_format", graph::MemoryFormat{1}}});
   GraphModule module(huge.finish());
   try {
-    module.forward({torch::zeros({16})});
+    module.forward({at::zeros({16})});
     ADD_FAILURE() << "there is no such machine";
   } catch (const c10::Error& error) {
     EXPECT_THAT(
@@ -149,11 +149,10 @@ TEST(Operators, thrown_by_hooks_and_kernels_pass_through) {
   NodeHooks hooks;
   hooks.before = [](const NodeEvent&) { throw Interrupted(); };
   module.set_hooks(hooks);
-  EXPECT_THROW(module.forward({torch::zeros({2, 3, 4, 4})}), Interrupted);
+  EXPECT_THROW(module.forward({at::zeros({2, 3, 4, 4})}), Interrupted);
   hooks.before = [](const NodeEvent&) { throw std::runtime_error("mine"); };
   module.set_hooks(hooks);
-  EXPECT_THROW(
-      module.forward({torch::zeros({2, 3, 4, 4})}), std::runtime_error);
+  EXPECT_THROW(module.forward({at::zeros({2, 3, 4, 4})}), std::runtime_error);
 }
 
 TEST(Operators, that_this_libtorch_lacks_are_refused_before_anything_runs) {
@@ -196,9 +195,7 @@ double computed(const std::string& op, const SmallGraph::Arguments& arguments) {
           {{"size", Ints{}},
            {"fill_value", NumberName{"m"}},
            {"dtype", graph::DType::kFloat64}});
-  return GraphModule(graph.finish())
-      .forward({torch::zeros({6})})
-      .item<double>();
+  return GraphModule(graph.finish()).forward({at::zeros({6})}).item<double>();
 }
 
 TEST(Numbers, are_computed_as_python_does) {
@@ -252,10 +249,9 @@ TEST(Numbers, stand_in_sizes_and_for_tensors) {
           "aten.true_divide.Tensor",
           "y",
           {{"self", tensor("v")}, {"other", NumberName{"n"}}});
-  const at::Tensor y =
-      GraphModule(graph.finish()).forward({torch::ones({5, 4})});
+  const at::Tensor y = GraphModule(graph.finish()).forward({at::ones({5, 4})});
   EXPECT_EQ(y.scalar_type(), at::kFloat);
-  EXPECT_TRUE(at::allclose(y, torch::full({5, 2, 2}, 0.2)));
+  EXPECT_TRUE(at::allclose(y, at::full({5, 2, 2}, 0.2)));
 }
 
 TEST(Numbers, that_an_export_asserts_are_looked_at) {
@@ -275,14 +271,14 @@ TEST(Numbers, that_an_export_asserts_are_looked_at) {
   graph.edit().graph.tensors.erase("none");
   graph.node("aten.relu.default", "y", {{"self", tensor("x")}});
   GraphModule module(graph.finish());
-  EXPECT_EQ(refusal(module, {torch::zeros({2})}), "taken");
-  EXPECT_THAT(refusal(module, {torch::zeros({3})}), HasSubstr("too many rows"));
+  EXPECT_EQ(refusal(module, {at::zeros({2})}), "taken");
+  EXPECT_THAT(refusal(module, {at::zeros({3})}), HasSubstr("too many rows"));
 }
 
 TEST(Index, takes_lists_with_holes) {
   SmallGraph graph;
   graph.input("x", {-1, 3})
-      .buffer("rows", torch::tensor({2, 0}))
+      .buffer("rows", at::tensor({2, 0}, at::kLong))
       .node(
           "aten.index.Tensor",
           "y",
@@ -290,9 +286,9 @@ TEST(Index, takes_lists_with_holes) {
            {"indices",
             graph::OptionalTensorNames{
                 std::nullopt, graph::TensorName{"rows"}}}});
-  const at::Tensor x = torch::randn({2, 3});
+  const at::Tensor x = at::randn({2, 3});
   const at::Tensor y = GraphModule(graph.finish()).forward({x});
-  EXPECT_TRUE(at::equal(y, x.index_select(1, torch::tensor({2, 0}))));
+  EXPECT_TRUE(at::equal(y, x.index_select(1, at::tensor({2, 0}, at::kLong))));
 }
 
 TEST(Hooks, see_every_node_with_its_results) {
@@ -311,7 +307,7 @@ TEST(Hooks, see_every_node_with_its_results) {
     seen.push_back("after " + tensor_text(results[0]));
   };
   module.set_hooks(hooks);
-  module.forward({torch::zeros({2, 3, 4, 4})});
+  module.forward({at::zeros({2, 3, 4, 4})});
   const std::vector<std::string> expected{
       "before aten.linear.default",
       "after float32 [2, 3, 4, 5]",
@@ -319,7 +315,7 @@ TEST(Hooks, see_every_node_with_its_results) {
       "after float32 [2, 3, 4, 5]"};
   EXPECT_EQ(seen, expected);
   module.set_hooks({});
-  module.forward({torch::zeros({2, 3, 4, 4})});
+  module.forward({at::zeros({2, 3, 4, 4})});
   EXPECT_EQ(seen.size(), 4U);
 }
 
@@ -343,7 +339,7 @@ TEST(Values, are_let_go_at_their_last_use) {
   };
   module.set_hooks(hooks);
   const at::NoGradGuard no_grad;
-  module.forward({torch::zeros({2, 3, 4, 4})});
+  module.forward({at::zeros({2, 3, 4, 4})});
 }
 
 TEST(Kernels, handed_in_run_instead) {
@@ -362,7 +358,7 @@ TEST(Kernels, handed_in_run_instead) {
   };
   GraphModule module(graph.finish(), options);
   GraphModule plain(linear().finish());
-  const at::Tensor x = torch::randn({2, 3, 4, 4});
+  const at::Tensor x = at::randn({2, 3, 4, 4});
   EXPECT_TRUE(
       at::equal(module.forward({x}), at::relu(plain.forward({x})) * 3.0));
   EXPECT_THAT(refusal(graph.finish()), HasSubstr("temper.scaled_relu.default"));
@@ -371,7 +367,7 @@ TEST(Kernels, handed_in_run_instead) {
 TEST(Outputs, of_functional_graphs_move_buffers) {
   SmallGraph graph;
   graph.input("x", {-1})
-      .buffer("count", torch::zeros({1}))
+      .buffer("count", at::zeros({1}))
       .node(
           "aten.add.Tensor",
           "more",
@@ -381,8 +377,8 @@ TEST(Outputs, of_functional_graphs_move_buffers) {
       {graph::OutputKind::kBufferMutation, tensor("more"), "count"},
       {graph::OutputKind::kUser, tensor("y"), ""}};
   GraphModule module(graph.finish());
-  module.forward({torch::ones({2})});
-  EXPECT_EQ(module.forward({torch::ones({2})}).size(0), 2);
+  module.forward({at::ones({2})});
+  EXPECT_EQ(module.forward({at::ones({2})}).size(0), 2);
   EXPECT_EQ(module.tensor("count").item<double>(), 2);
 }
 
@@ -393,7 +389,7 @@ TEST(Program, comes_back_with_the_weights_as_they_are) {
     module.tensor("w").fill_(2);
   }
   GraphModule again(module.program());
-  EXPECT_TRUE(at::equal(again.tensor("w"), torch::full({5, 4}, 2.0)));
+  EXPECT_TRUE(at::equal(again.tensor("w"), at::full({5, 4}, 2.0)));
   EXPECT_THROW(module.tensor("v"), Error);
   EXPECT_THROW(module.to(at::kLong), Error);
 }
@@ -410,12 +406,12 @@ at::Tensor attended(
 }
 
 TEST(Attention, is_softmax_of_scaled_products) {
-  torch::manual_seed(4);
+  at::manual_seed(4);
   const auto type = at::TensorOptions(at::kDouble);
-  const at::Tensor q = torch::randn({2, 4, 3, 8}, type);
-  const at::Tensor k = torch::randn({2, 4, 5, 8}, type);
-  const at::Tensor v = torch::randn({2, 4, 5, 6}, type);
-  const at::Tensor none = torch::zeros({3, 5}, type);
+  const at::Tensor q = at::randn({2, 4, 3, 8}, type);
+  const at::Tensor k = at::randn({2, 4, 5, 8}, type);
+  const at::Tensor v = at::randn({2, 4, 5, 6}, type);
+  const at::Tensor none = at::zeros({3, 5}, type);
   const double usual = 1 / std::sqrt(8.0);
   const auto close = [](const at::Tensor& a, const at::Tensor& b) {
     return at::allclose(a, b, 1e-10, 1e-12);
@@ -427,10 +423,10 @@ TEST(Attention, is_softmax_of_scaled_products) {
       close(attend(q, k, v, {}, options), attended(q, k, v, none, 0.3)));
   options = {};
   options.is_causal = true;
-  const at::Tensor future = torch::full({3, 5}, -INFINITY, type).triu(1);
+  const at::Tensor future = at::full({3, 5}, -INFINITY, type).triu(1);
   EXPECT_TRUE(
       close(attend(q, k, v, {}, options), attended(q, k, v, future, usual)));
-  const at::Tensor bias = torch::randn({3, 5}, type);
+  const at::Tensor bias = at::randn({3, 5}, type);
   EXPECT_TRUE(close(attend(q, k, v, bias, {}), attended(q, k, v, bias, usual)));
   const at::Tensor allowed = at::isneginf(future).logical_not();
   EXPECT_TRUE(
@@ -450,10 +446,10 @@ TEST(Attention, is_softmax_of_scaled_products) {
 }
 
 TEST(Attention, of_a_row_that_may_see_nothing_is_zero_and_so_its_gradient) {
-  const at::Tensor q = torch::randn({1, 1, 2, 4}).requires_grad_();
-  const at::Tensor k = torch::randn({1, 1, 3, 4});
+  const at::Tensor q = at::randn({1, 1, 2, 4}).requires_grad_();
+  const at::Tensor k = at::randn({1, 1, 3, 4});
   const at::Tensor mask =
-      torch::tensor({0, 0, 0, 1, 0, 1}).reshape({2, 3}).to(at::kBool);
+      at::tensor({0, 0, 0, 1, 0, 1}).reshape({2, 3}).to(at::kBool);
   const at::Tensor y = attend(q, k, k, mask, {});
   EXPECT_EQ(y.select(2, 0).abs().sum().item<double>(), 0);
   y.sum().backward();
@@ -464,7 +460,7 @@ TEST(Decompositions, agree_with_what_they_stand_for) {
   const auto run = [](const SmallGraph& graph, const at::Tensor& x) {
     return GraphModule(graph.finish()).forward({x});
   };
-  const at::Tensor x = torch::randn({3, 1, 4, 1});
+  const at::Tensor x = at::randn({3, 1, 4, 1});
   SmallGraph squeeze;
   squeeze.input("x", {-1, 1, 4, 1})
       .node(
@@ -474,7 +470,7 @@ TEST(Decompositions, agree_with_what_they_stand_for) {
   EXPECT_TRUE(at::equal(run(squeeze, x), x.reshape({3, 4})));
   SmallGraph norm;
   norm.input("x", {-1, 1, 4, 1})
-      .parameter("w", torch::rand({4, 1}))
+      .parameter("w", at::rand({4, 1}))
       .node(
           "aten.rms_norm.default",
           "y",

@@ -1,12 +1,12 @@
 // The executor on the simulated MPS device: everything stays there, and the
 // numbers are the CPU's.
+#include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <torch/torch.h>
 
-#include "../libtorch/sim_mps.h"
 #include "small_graph.h"
 #include "temper/base/error.h"
+#include "temper/libtorch/sim.h"
 #include "temper/model/executor.h"
 
 namespace temper::model {
@@ -15,11 +15,11 @@ namespace {
 const at::Device kMps(at::kMPS, 0);
 
 graph::Program small_network() {
-  torch::manual_seed(1);
+  at::manual_seed(1);
   SmallGraph graph;
   graph.input("x", {-1, 4})
-      .parameter("w", torch::randn({4, 4}))
-      .buffer("seen", torch::zeros({1}))
+      .parameter("w", at::randn({4, 4}))
+      .buffer("seen", at::zeros({1}))
       .node(
           "aten.add_.Tensor",
           "more",
@@ -47,11 +47,11 @@ TEST(ExecutorOnMps, trains_as_on_the_cpu) {
   GraphModule here(small_network());
   there.to(kMps);
   EXPECT_EQ(there.tensor("w").device().type(), at::kMPS);
-  const at::Tensor x = torch::randn({3, 4});
-  const auto before = sim_mps::operators_run();
+  const at::Tensor x = at::randn({3, 4});
+  const auto before = libtorch::sim::counts().kernels;
   const at::Tensor theirs = there.forward({x.to(kMps)});
   EXPECT_EQ(theirs.device().type(), at::kMPS);
-  EXPECT_GT(sim_mps::operators_run(), before + 4);
+  EXPECT_GT(libtorch::sim::counts().kernels, before + 4);
   const at::Tensor ours = here.forward({x});
   EXPECT_TRUE(at::equal(theirs.to(at::kCPU), ours));
   theirs.sum().backward();
@@ -67,7 +67,7 @@ TEST(ExecutorOnMps, says_when_an_input_is_elsewhere) {
   GraphModule module(small_network());
   module.to(kMps);
   try {
-    module.forward({torch::zeros({3, 4})});
+    module.forward({at::zeros({3, 4})});
     ADD_FAILURE() << "it was taken";
   } catch (const Error& error) {
     EXPECT_THAT(
@@ -79,8 +79,11 @@ TEST(ExecutorOnMps, says_when_an_input_is_elsewhere) {
 TEST(ExecutorOnMps, keeps_the_text_of_a_lack_of_memory) {
   GraphModule module(small_network());
   module.to(kMps);
-  const at::Tensor x = torch::zeros({3, 4}).to(kMps);
-  sim_mps::set_fault(sim_mps::Fault::no_memory);
+  const at::Tensor x = at::zeros({3, 4}).to(kMps);
+  libtorch::sim::Rules rules;
+  rules.has_float64 = false;
+  rules.memory_bytes = 1;
+  libtorch::sim::set_rules(rules);
   try {
     module.forward({x});
     ADD_FAILURE() << "there was memory";
@@ -91,7 +94,8 @@ TEST(ExecutorOnMps, keeps_the_text_of_a_lack_of_memory) {
             testing::HasSubstr("MPS backend out of memory"),
             testing::HasSubstr("in aten.zeros.default of block (net.py:7)")));
   }
-  sim_mps::set_fault(sim_mps::Fault::none);
+  rules.memory_bytes = 0;
+  libtorch::sim::set_rules(rules);
 }
 
 } // namespace

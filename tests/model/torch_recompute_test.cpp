@@ -1,8 +1,8 @@
 // Segments that are computed again: the same bits, the same statistics, the
 // same random numbers, less memory.
+#include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <torch/torch.h>
 
 #include <c10/util/ThreadLocalDebugInfo.h>
 
@@ -64,7 +64,7 @@ Outcome train(
     NodeHooks hooks = {}) {
   GraphModule module(program);
   module.set_hooks(std::move(hooks));
-  torch::manual_seed(11);
+  at::manual_seed(11);
   Outcome outcome;
   for (int step = 0; step < 2; ++step) {
     const auto bytes = std::make_shared<BytesInUse>();
@@ -76,7 +76,7 @@ Outcome train(
     outcome.peak_bytes = bytes->peak;
     outcome.tensors.push_back(loss.detach());
     // What comes after must see the same random numbers too.
-    outcome.tensors.push_back(torch::rand({3}));
+    outcome.tensors.push_back(at::rand({3}));
   }
   for (const auto& parameter : module.parameters())
     if (parameter.tensor.grad().defined())
@@ -109,7 +109,7 @@ TEST(Recompute, of_a_resnet_keeps_every_bit_and_less_memory) {
   options.image_size = 32;
   const auto plain = build(options);
   const auto marked = graph::mark_recompute(plain, {"layer*.*"}).program;
-  const at::Tensor x = torch::randn({8, 3, 32, 32});
+  const at::Tensor x = at::randn({8, 3, 32, 32});
   const Outcome without = train(plain, {x});
   const Outcome with = train(marked, {x});
   expect_same_bits(with, without);
@@ -125,7 +125,7 @@ TEST(Recompute, of_a_transformer_keeps_every_bit_with_dropout) {
   options.dropout = 0.2;
   const auto plain = build(options);
   const auto marked = graph::mark_recompute(plain, {"transformer.h.*"}).program;
-  const at::Tensor x = torch::randint(0, 60, {4, 16});
+  const at::Tensor x = at::randint(0, 60, {4, 16});
   const Outcome without = train(plain, {x});
   const Outcome with = train(marked, {x});
   expect_same_bits(with, without);
@@ -135,13 +135,13 @@ TEST(Recompute, of_a_transformer_keeps_every_bit_with_dropout) {
 // x -> [segment: relu, dropout, batch norm] with whatever comes around it.
 SmallGraph small() {
   SmallGraph graph;
-  torch::manual_seed(1);
+  at::manual_seed(1);
   graph.input("x", {-1, 4})
-      .parameter("w", torch::randn({4, 4}))
-      .parameter("g", torch::rand({4}) + 0.5)
-      .parameter("b", torch::randn({4}))
-      .buffer("mean", torch::zeros({4}))
-      .buffer("var", torch::ones({4}));
+      .parameter("w", at::randn({4, 4}))
+      .parameter("g", at::rand({4}) + 0.5)
+      .parameter("b", at::randn({4}))
+      .buffer("mean", at::zeros({4}))
+      .buffer("var", at::ones({4}));
   return graph;
 }
 
@@ -158,8 +158,8 @@ void expect_recompute_changes_nothing(const SmallGraph& graph, int again) {
   auto plain = marked;
   for (auto& node : plain.graph.nodes)
     node.recompute_segment = -1;
-  torch::manual_seed(2);
-  const at::Tensor x = torch::randn({5, 4});
+  at::manual_seed(2);
+  const at::Tensor x = at::randn({5, 4});
   expect_same_bits(train(marked, {x}), train(plain, {x}));
   EXPECT_EQ(nodes_again(marked, x), again);
 }
@@ -293,7 +293,7 @@ TEST(Recompute, is_skipped_where_no_gradient_is_asked_for) {
   add_linear(graph, "h", "x");
   GraphModule module(graph.finish());
   const at::NoGradGuard no_grad;
-  EXPECT_FALSE(module.forward({torch::ones({3, 4})}).requires_grad());
+  EXPECT_FALSE(module.forward({at::ones({3, 4})}).requires_grad());
 }
 
 } // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <torch/csrc/jit/api/module.h>
 #include <torch/csrc/jit/serialization/import.h>
+#include <torch/torch.h>
 
 #include <nlohmann/json.hpp>
 
@@ -251,8 +252,8 @@ TEST_F(PythonWeights, TorchScriptOfEveryNetworkRunsInPython) {
   run();
 }
 
-// The fixtures and the shared networks are compared to the bit elsewhere, with
-// the files Python wrote (tests/graph/python_load.cpp).
+// The fixtures and the shared networks are compared to the bit elsewhere,
+// with the files Python wrote (tests/graph/python_load.cpp).
 TEST_F(PythonWeights, Pt2OfEveryModelOfTheZooRunsInPython) {
   for (const auto& net : zoo())
     add_file(net, "pt2");

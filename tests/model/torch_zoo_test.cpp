@@ -1,8 +1,8 @@
 // The zoo against PyTorch and torchvision: the same weights in give the same
 // logits, gradients and statistics, trained and evaluated. In float64 to many
 // digits, which proves the graphs; in float32 to what float32 can.
+#include <ATen/ATen.h>
 #include <gtest/gtest.h>
-#include <torch/torch.h>
 
 #include <algorithm>
 #include <cmath>
