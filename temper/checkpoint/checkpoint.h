@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,30 +26,47 @@ struct Snapshot {
   // What wrote it: versions, device, threads. Another one resumes, but claims
   // no bit-identity.
   std::string writer;
+  std::string config; // of the run, TOML; empty in format 1
+  // How good it is, larger is better; nothing: not judged.
+  std::optional<double> score;
   graph::Weights tensors;
+};
+
+struct Retention {
+  int last = 2; // never fewer than two good ones stay
+  int best = 1; // beside those, by score
 };
 
 class Store {
  public:
-  // `keep_last` snapshots stay beside the best; never fewer than two.
-  Store(std::filesystem::path folder, int keep_last);
+  explicit Store(std::filesystem::path folder, Retention keep = {});
 
   // Written, synced, read back and verified before it gets its name; only then
   // older ones go. Error when the disk does not take it: the old ones stay.
+  // One of the same update is replaced, and one of the two is always there.
   void save(const Snapshot& snapshot, bool best);
 
   // The newest valid one; those that are damaged are passed over with a
   // warning. Nothing when there is none.
   std::optional<Snapshot> load_latest() const;
   std::optional<Snapshot> load_best() const;
-  // Updates of those that are there, oldest first.
+  // Updates of those that are there, oldest first, the damaged too.
   std::vector<std::int64_t> list() const;
 
  private:
-  void remove_old() const;
+  struct Known {
+    bool good = false;
+    std::optional<double> score;
+  };
+
+  void settle();
+  void place(std::int64_t update);
+  const Known& known(std::int64_t update);
+  void remove_old();
 
   std::filesystem::path folder_;
-  int keep_last_;
+  Retention keep_;
+  std::map<std::int64_t, Known> known_; // those that were verified or failed
 };
 
 } // namespace temper::checkpoint

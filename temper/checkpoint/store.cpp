@@ -1,197 +1,217 @@
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <limits>
+#include <set>
+#include <utility>
 
 #include "temper/base/atomic_file.h"
 #include "temper/base/error.h"
 #include "temper/base/file.h"
-#include "temper/base/hash.h"
 #include "temper/base/log.h"
 #include "temper/base/sync.h"
 #include "temper/base/text.h"
 #include "temper/checkpoint/checkpoint.h"
-#include "temper/model/safetensors.h"
+#include "temper/checkpoint/names.h"
+#include "temper/checkpoint/retention.h"
+#include "temper/checkpoint/snapshot_files.h"
 
 namespace temper::checkpoint {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 
-constexpr int kFormat = 1;
-constexpr const char* kTensors = "state.safetensors";
-constexpr const char* kCounters = "state.json";
-constexpr std::size_t kLongestCounters = std::size_t{16} << 20;
-
-std::string folder_name(std::int64_t update) {
-  return cat("step-", update);
-}
-
-// The update of "step-1200"; nothing for any other name.
-std::optional<std::int64_t> update_of(const std::string& name) {
-  if (!starts_with(name, "step-")) return std::nullopt;
-  const auto number = parse_int(std::string_view(name).substr(5));
-  return number && *number >= 0 ? number : std::nullopt;
-}
-
-// Names, types, shapes and bytes of all of them.
-std::uint64_t sum_of(const graph::Weights& tensors) {
-  Hasher hasher;
-  for (const auto& [name, tensor] : tensors) {
-    hasher.add(name);
-    hasher.add(static_cast<std::uint64_t>(tensor.dtype));
-    for (const std::int64_t size : tensor.sizes)
-      hasher.add(static_cast<std::uint64_t>(size));
-    hasher.add(tensor.byte_count);
-    hasher.add(tensor.bytes.get(), tensor.byte_count);
-  }
-  return hasher.value();
-}
-
-std::uint64_t sum_of(const json& counters) {
-  return hash64(counters.dump());
-}
-
-json counters_of(const Snapshot& snapshot) {
-  return {
-      {"format", kFormat},
-      {"update", snapshot.update},
-      {"epoch", snapshot.epoch},
-      {"loader", snapshot.loader},
-      {"journal_offset", snapshot.journal_offset},
-      {"loop", snapshot.loop},
-      {"writer", snapshot.writer},
-      {"tensors", sum_of(snapshot.tensors)}};
-}
-
-[[noreturn]] void damaged(const fs::path& folder, const std::string& why) {
-  throw Error(
-      cat("[checkpoint] ", folder.string(), " cannot be used: ", why, "."));
-}
-
-Snapshot read(const fs::path& folder) {
-  const auto text = read_small_file(folder / kCounters, kLongestCounters);
-  if (!text) damaged(folder, "state.json is missing");
-  const json file = json::parse(*text, nullptr, false);
-  if (!file.is_object() || !file.contains("counters") || !file.contains("sum"))
-    damaged(folder, "state.json is damaged");
-  try {
-    const json& counters = file.at("counters");
-    if (const int format = counters.at("format"); format > kFormat)
-      damaged(
-          folder,
-          cat("a newer temper wrote it (format ",
-              format,
-              ", this one reads ",
-              kFormat,
-              ")"));
-    if (file.at("sum").get<std::uint64_t>() != sum_of(counters))
-      damaged(folder, "state.json has another checksum");
-    Snapshot made;
-    made.update = counters.at("update");
-    made.epoch = counters.at("epoch");
-    made.loader = counters.at("loader");
-    made.journal_offset = counters.at("journal_offset");
-    made.loop = counters.at("loop");
-    made.writer = counters.at("writer");
-    made.tensors = model::read_safetensors(folder / kTensors);
-    if (sum_of(made.tensors) != counters.at("tensors").get<std::uint64_t>())
-      damaged(folder, "state.safetensors has another checksum");
-    return made;
-  } catch (const json::exception&) {
-    damaged(folder, "state.json is damaged");
-  }
-}
+// Of what cannot be read: it is tried first, and passed over with a warning.
+constexpr auto kNewest = std::numeric_limits<std::uint64_t>::max();
 
 std::optional<std::int64_t> named_by(const fs::path& pointer) {
-  const auto text = read_small_file(pointer);
+  const auto text = read_small_file(pointer, 4096);
   return text ? update_of(std::string(trim(*text))) : std::nullopt;
+}
+
+[[noreturn]] void
+refuse(const char* what, const fs::path& place, const std::error_code& why) {
+  throw Error(
+      cat("[checkpoint] cannot ",
+          what,
+          " ",
+          place.string(),
+          ": ",
+          why.message(),
+          "."),
+      "Make room, or choose another place with run.dir.");
+}
+
+void make_folder(const fs::path& folder) {
+  std::error_code failed;
+  fs::create_directories(folder, failed);
+  if (failed) refuse("make", folder, failed);
+}
+
+void give_name(const fs::path& from, const fs::path& to) {
+  std::error_code failed;
+  fs::rename(from, to, failed);
+  if (failed) refuse("name", to, failed);
+}
+
+void sync_names(const fs::path& folder) {
+  if (!sync_directory(folder))
+    throw Error(
+        cat("[checkpoint] cannot sync ", folder.string(), "."),
+        "Is the disk full or failing?");
+}
+
+// The folder's own name and its run's, which nobody may have synced yet.
+void sync_way_to(const fs::path& folder) {
+  const fs::path run = fs::absolute(folder).parent_path();
+  sync_names(run);
+  sync_names(run.parent_path());
+}
+
+bool is_good(const fs::path& folder) {
+  try {
+    read_snapshot(folder);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// Under another name first: half a snapshot must not look like one.
+void take_away(const fs::path& folder, std::int64_t update) {
+  const fs::path leaving = folder.parent_path() / leaving_name(update);
+  std::error_code failed;
+  fs::remove_all(leaving, failed);
+  fs::rename(folder, leaving, failed);
+  fs::remove_all(failed ? folder : leaving, failed);
 }
 
 } // namespace
 
-Store::Store(fs::path folder, int keep_last)
-    : folder_(std::move(folder)), keep_last_(std::max(keep_last, 2)) {}
+Store::Store(fs::path folder, Retention keep)
+    : folder_(std::move(folder)), keep_(keep) {}
 
 std::vector<std::int64_t> Store::list() const {
-  std::vector<std::int64_t> updates;
-  std::error_code failed;
-  for (const auto& entry : fs::directory_iterator(folder_, failed))
-    if (const auto update = update_of(entry.path().filename().string()))
-      updates.push_back(*update);
-  std::sort(updates.begin(), updates.end());
-  return updates;
+  std::set<std::int64_t> updates;
+  for (const std::string& name : names_in(folder_)) {
+    if (const auto update = update_of(name)) updates.insert(*update);
+    if (const auto update = earlier_update_of(name)) updates.insert(*update);
+  }
+  // By the journal: a run that was rolled back counts its updates down, and its
+  // newest snapshot is not that with the highest number.
+  std::vector<std::pair<std::uint64_t, std::int64_t>> by_age;
+  for (const std::int64_t update : updates) {
+    auto offset = journal_offset_of(folder_ / folder_name(update));
+    if (!offset) offset = journal_offset_of(folder_ / earlier_name(update));
+    by_age.emplace_back(offset.value_or(kNewest), update);
+  }
+  std::sort(by_age.begin(), by_age.end());
+  std::vector<std::int64_t> sorted;
+  for (const auto& [offset, update] : by_age)
+    sorted.push_back(update);
+  return sorted;
 }
 
 void Store::save(const Snapshot& snapshot, bool best) {
-  const fs::path final_place = folder_ / folder_name(snapshot.update);
-  const fs::path building = folder_ / cat(".", folder_name(snapshot.update));
-  std::error_code failed;
-  fs::remove_all(building, failed);
-  fs::create_directories(building, failed);
-  if (failed)
-    throw Error(
-        cat("[checkpoint] cannot make ",
-            building.string(),
-            ": ",
-            failed.message(),
-            "."),
-        "Make room, or choose another place with run.dir.");
-  model::write_safetensors(snapshot.tensors, building / kTensors);
-  const json counters = counters_of(snapshot);
-  write_file_atomically(
-      building / kCounters,
-      json{{"sum", sum_of(counters)}, {"counters", counters}}.dump(1) + "\n");
-  sync_directory(building);
-  // What the disk holds, not what was meant to be on it.
-  read(building);
-  // The same update again, as after a resume: the new one takes its place.
-  fs::remove_all(final_place, failed);
-  fs::rename(building, final_place, failed);
-  if (failed)
-    throw Error(
-        cat("[checkpoint] cannot name ",
-            final_place.string(),
-            ": ",
-            failed.message(),
-            "."));
-  sync_directory(folder_);
-  write_file_atomically(
-      folder_ / "latest", folder_name(snapshot.update) + "\n");
-  if (best)
-    write_file_atomically(
-        folder_ / "best", folder_name(snapshot.update) + "\n");
+  make_folder(folder_);
+  if (known_.empty()) sync_way_to(folder_);
+  settle();
+  const fs::path building = folder_ / building_name(snapshot.update);
+  try {
+    make_folder(building);
+    write_snapshot(snapshot, building);
+    place(snapshot.update);
+  } catch (...) {
+    // What cannot be used only takes room, which may be what is missing.
+    std::error_code ignored;
+    fs::remove_all(building, ignored);
+    const fs::path place = folder_ / folder_name(snapshot.update);
+    if (!fs::exists(place))
+      fs::rename(folder_ / earlier_name(snapshot.update), place, ignored);
+    throw;
+  }
+  known_[snapshot.update] = {true, snapshot.score};
+  const std::string name = folder_name(snapshot.update) + "\n";
+  write_file_atomically(folder_ / "latest", name);
+  if (best) write_file_atomically(folder_ / "best", name);
   remove_old();
 }
 
-// The last ones and the best stay; half-built ones of a crash go.
-void Store::remove_old() const {
-  const auto updates = list();
-  const auto best = named_by(folder_ / "best");
-  std::error_code failed;
-  for (std::size_t i = 0; i + keep_last_ < updates.size(); ++i)
-    if (updates[i] != best)
-      fs::remove_all(folder_ / folder_name(updates[i]), failed);
-  for (const auto& entry : fs::directory_iterator(folder_, failed))
-    if (starts_with(entry.path().filename().string(), ".step-"))
-      fs::remove_all(entry.path(), failed);
+// What a crash left: half of something, or two of the same update.
+void Store::settle() {
+  std::error_code ignored;
+  for (const std::string& name : names_in(folder_)) {
+    if (is_debris(name)) fs::remove_all(folder_ / name, ignored);
+    const auto update = earlier_update_of(name);
+    if (!update) continue;
+    const fs::path place = folder_ / folder_name(*update);
+    if (is_good(place)) {
+      take_away(folder_ / name, *update);
+    } else {
+      take_away(place, *update);
+      give_name(folder_ / name, place);
+      sync_names(folder_);
+    }
+  }
+}
+
+// From its building place to its name. One of the same update, as after a
+// resume, steps aside and goes only when the new name is on disk.
+void Store::place(std::int64_t update) {
+  const fs::path final_place = folder_ / folder_name(update);
+  const fs::path earlier = folder_ / earlier_name(update);
+  const bool again = fs::exists(final_place);
+  if (again) give_name(final_place, earlier);
+  give_name(folder_ / building_name(update), final_place);
+  sync_names(folder_);
+  if (again) take_away(earlier, update);
+}
+
+const Store::Known& Store::known(std::int64_t update) {
+  const auto found = known_.find(update);
+  if (found != known_.end()) return found->second;
+  Known& about = known_[update];
+  try {
+    about.score = read_snapshot(folder_ / folder_name(update)).score;
+    about.good = true;
+  } catch (const Error& error) {
+    log::warn(error.what());
+  }
+  return about;
+}
+
+void Store::remove_old() {
+  std::vector<Candidate> all;
+  for (const std::int64_t update : list()) {
+    const Known& about = known(update);
+    all.push_back({update, about.good, about.score});
+  }
+  for (const std::int64_t update :
+       to_remove(all, keep_, named_by(folder_ / "best"))) {
+    take_away(folder_ / folder_name(update), update);
+    known_.erase(update);
+  }
 }
 
 std::optional<Snapshot> Store::load_latest() const {
   auto updates = list();
-  for (; !updates.empty(); updates.pop_back()) {
-    try {
-      return read(folder_ / folder_name(updates.back()));
-    } catch (const Error& error) {
-      log::warn(cat(error.what(), " The one before it is tried."));
+  for (; !updates.empty(); updates.pop_back())
+    for (const std::string& name :
+         {folder_name(updates.back()), earlier_name(updates.back())}) {
+      if (!fs::exists(folder_ / name)) continue;
+      try {
+        return read_snapshot(folder_ / name);
+      } catch (const Error& error) {
+        log::warn(cat(error.what(), " The one before it is tried."));
+      }
     }
-  }
   return std::nullopt;
 }
 
 std::optional<Snapshot> Store::load_best() const {
   const auto best = named_by(folder_ / "best");
   if (!best) return std::nullopt;
-  return read(folder_ / folder_name(*best));
+  const fs::path place = folder_ / folder_name(*best);
+  return read_snapshot(
+      fs::exists(place) ? place : folder_ / earlier_name(*best));
 }
 
 } // namespace temper::checkpoint
