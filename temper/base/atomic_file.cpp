@@ -66,7 +66,7 @@ void AtomicFile::commit() {
   if (!sync_file(descriptor_)) refuse(path_, "sync");
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) refuse(path_, "rename");
   ::close(std::exchange(descriptor_, -1));
-  sync_directory(path_.parent_path());
+  if (!sync_directory(path_.parent_path())) refuse(path_, "sync the folder of");
 }
 
 void write_file_atomically(

@@ -3,14 +3,18 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 namespace temper {
 
-void sync_directory(const std::filesystem::path& directory) {
+bool sync_directory(const std::filesystem::path& directory) {
   const int descriptor =
       ::open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return;
-  ::fsync(descriptor);
+  if (descriptor < 0) return true;
+  const bool synced =
+      ::fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP;
   ::close(descriptor);
+  return synced;
 }
 
 } // namespace temper

@@ -8,8 +8,9 @@ namespace temper {
 
 bool sync_file(int descriptor);
 
-// So that a rename in it survives; a directory that cannot be opened is none
-// of our business.
-void sync_directory(const std::filesystem::path& directory);
+// So that a rename in it survives. A directory that cannot be opened is none
+// of our business, nor is a file system that cannot sync one; false when the
+// disk failed.
+bool sync_directory(const std::filesystem::path& directory);
 
 } // namespace temper

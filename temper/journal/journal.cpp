@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "temper/base/error.h"
+#include "temper/base/log.h"
 #include "temper/base/sync.h"
 #include "temper/base/text.h"
 
@@ -18,6 +19,8 @@ namespace {
 
 // A line longer than this is no event of ours; a follower passes over it.
 constexpr std::size_t kLongestLine = std::size_t{16} << 20;
+// So much is held back while the disk takes nothing: days of a run.
+constexpr std::size_t kMostHeld = std::size_t{64} << 20;
 constexpr std::size_t kPiece = std::size_t{256} << 10;
 
 [[noreturn]] void
@@ -69,37 +72,70 @@ Journal::Journal(std::filesystem::path path) : path_(std::move(path)) {
 }
 
 Journal::~Journal() {
-  if (descriptor_ >= 0) close(descriptor_);
+  if (descriptor_ < 0) return;
+  write_held();
+  close(descriptor_);
+}
+
+// What could not be written; 0: nothing is held any more.
+int Journal::write_held() {
+  std::size_t written = 0;
+  int code = 0;
+  while (written < held_.size() && code == 0) {
+    const ssize_t count = pwrite(
+        descriptor_,
+        held_.data() + written,
+        held_.size() - written,
+        static_cast<off_t>(offset_ + written));
+    if (count > 0)
+      written += static_cast<std::size_t>(count);
+    else if (count == 0 || errno != EINTR)
+      code = count == 0 ? ENOSPC : errno;
+  }
+  if (code != 0) {
+    // Half a line must not stay; should this fail too, the next start mends.
+    [[maybe_unused]] const int mended =
+        ftruncate(descriptor_, static_cast<off_t>(offset_));
+    return code;
+  }
+  offset_ += written;
+  held_.clear();
+  return 0;
 }
 
 void Journal::append(Event event) {
   if (event.time_s == 0) event.time_s = now_s();
-  const std::string line = to_line(event) + "\n";
-  std::size_t written = 0;
-  while (written < line.size()) {
-    const ssize_t count = pwrite(
-        descriptor_,
-        line.data() + written,
-        line.size() - written,
-        static_cast<off_t>(offset_ + written));
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) {
-      const int code = count == 0 ? ENOSPC : errno;
-      // Half a line must not stay; should this fail too, the next start mends.
-      [[maybe_unused]] const int mended =
-          ftruncate(descriptor_, static_cast<off_t>(offset_));
-      refuse(path_, "write", code);
-    }
-    written += static_cast<std::size_t>(count);
-  }
-  offset_ += line.size();
+  const std::lock_guard lock(mutex_);
+  const bool held_before = !held_.empty();
+  held_ += to_line(event) + "\n";
+  const int code = write_held();
+  if (code == 0) return;
+  if (held_.size() > kMostHeld) refuse(path_, "write", code);
+  if (!held_before)
+    log::warn(
+        cat("[journal] cannot write ",
+            path_.string(),
+            ": ",
+            std::strerror(code),
+            ". Its lines are kept in memory until it can be."));
 }
 
 void Journal::sync() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (const int code = write_held(); code != 0) refuse(path_, "write", code);
+  }
+  // Not under the lock: who appends does not wait for the disk.
   if (!sync_file(descriptor_)) refuse(path_, "sync", errno);
 }
 
+std::uint64_t Journal::offset() const {
+  const std::lock_guard lock(mutex_);
+  return offset_ + held_.size();
+}
+
 void Journal::truncate(std::uint64_t offset) {
+  const std::lock_guard lock(mutex_);
   if (offset > offset_)
     throw Error(
         cat("[journal] ",

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,7 @@
 
 namespace temper::journal {
 
-// Written by one thread of one process.
+// Written by one thread of one process; another may sync it.
 class Journal {
  public:
   // Opens it for appending, made if it is not there.
@@ -21,23 +22,26 @@ class Journal {
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
 
-  // Error when the disk does not take it; the journal is as it was before.
-  // An event without a time gets the present one.
+  // An event without a time gets the present one. When the disk does not take
+  // it, it is held in memory with a warning and written as soon as it can be: a
+  // full disk ends no run. Error when too much is held.
   void append(Event event);
-  // After this, what was appended survives a power cut.
+  // After this, what was appended survives a power cut. Error when it does not.
   void sync();
   // Where the next event begins: a checkpoint keeps it.
-  std::uint64_t offset() const {
-    return offset_;
-  }
+  std::uint64_t offset() const;
   // Drops what was written after the checkpoint that a run goes on from, so
   // that no point is in it twice. Error when `offset` is no end of a line.
   void truncate(std::uint64_t offset);
 
  private:
+  int write_held();
+
   std::filesystem::path path_;
   int descriptor_ = -1;
-  std::uint64_t offset_ = 0;
+  mutable std::mutex mutex_;
+  std::uint64_t offset_ = 0; // of what is in the file
+  std::string held_; // lines that are not
 };
 
 // Reads what is new, in whole lines; for as many readers as there are.

@@ -26,6 +26,13 @@ struct RunDirectory {
   std::filesystem::path journal() const {
     return path / "journal.jsonl";
   }
+  // What was said about ends that a resume would cut off: aside.h.
+  std::filesystem::path restarts() const {
+    return path / "restarts.jsonl";
+  }
+  std::filesystem::path lock() const {
+    return path / "lock";
+  }
   std::filesystem::path checkpoints() const {
     return path / "checkpoints";
   }

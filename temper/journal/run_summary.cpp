@@ -10,8 +10,20 @@
 namespace temper::journal {
 namespace {
 
-// Lines of our own config.toml: "[train]", "batch = 64".
-std::map<std::string, std::string> keys_of(const std::string& toml) {
+void take_run(RunSummary& summary, const Event& event) {
+  summary.began_s = event.time_s;
+  summary.config = config_keys(event.text("config").value_or(""));
+  const auto plan =
+      nlohmann::json::parse(event.json("plan").value_or("{}"), nullptr, false);
+  if (!plan.is_object()) return;
+  summary.model = plan.value("model", "");
+  summary.data = plan.value("source", "");
+  summary.device = plan.value("device", "");
+}
+
+} // namespace
+
+std::map<std::string, std::string> config_keys(const std::string& toml) {
   std::map<std::string, std::string> keys;
   std::string section;
   for (const std::string& line : split(toml, '\n')) {
@@ -23,19 +35,6 @@ std::map<std::string, std::string> keys_of(const std::string& toml) {
   }
   return keys;
 }
-
-void take_run(RunSummary& summary, const Event& event) {
-  summary.began_s = event.time_s;
-  summary.config = keys_of(event.text("config").value_or(""));
-  const auto plan =
-      nlohmann::json::parse(event.json("plan").value_or("{}"), nullptr, false);
-  if (!plan.is_object()) return;
-  summary.model = plan.value("model", "");
-  summary.data = plan.value("source", "");
-  summary.device = plan.value("device", "");
-}
-
-} // namespace
 
 RunSummary summarise(const RunDirectory& directory) {
   RunSummary summary;

@@ -30,6 +30,9 @@ struct RunSummary {
   std::map<std::string, std::string> config; // "train.batch" -> "64"
 };
 
+// Of our own config.toml, value as it stands there: "train.batch" -> "64".
+std::map<std::string, std::string> config_keys(const std::string& toml);
+
 RunSummary summarise(const RunDirectory& directory);
 
 // The values of a metric over the epochs, as a line of eight heights.

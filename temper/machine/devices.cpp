@@ -95,7 +95,7 @@ std::vector<DeviceReport> list_devices(
 
 std::optional<Error> unknown_device(const std::string& request) {
   const std::vector<std::string> names{
-      "auto", "any", "cpu", "gpu", "mps", "cuda"};
+      "auto", "any", "cpu", "gpu", "mps", "cuda", "sim"};
   if (std::find(names.begin(), names.end(), request) != names.end())
     return std::nullopt;
   constexpr std::string_view kNumbered = "cuda:";
@@ -124,7 +124,7 @@ std::string choose_device(
     const std::string best = first([](const std::string&) { return true; });
     return best.empty() ? "cpu" : best;
   }
-  if (request == "cpu") return "cpu";
+  if (request == "cpu" || request == "sim") return request;
   if (request == "gpu") {
     const std::string gpu = first(is_gpu);
     if (gpu.empty()) refuse(request, "CUDA and MPS in this LibTorch", devices);

@@ -2,12 +2,16 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <csignal>
 
 #include <cmath>
 #include <fstream>
 #include <sstream>
 
 #include "temper/base/error.h"
+#include "temper/base/log.h"
 
 namespace temper::journal {
 namespace {
@@ -187,6 +191,39 @@ TEST_F(JournalFile, a_place_that_is_no_end_of_a_line_is_refused) {
   EXPECT_THROW(journal.truncate(3), Error);
   EXPECT_THROW(journal.truncate(journal.offset() + 1), Error);
   EXPECT_EQ(read_journal(path_).size(), 1U);
+}
+
+// A limit of the process stands in for a full disk.
+TEST_F(JournalFile, what_a_full_disk_does_not_take_is_written_later) {
+  struct rlimit before {};
+  ::getrlimit(RLIMIT_FSIZE, &before);
+  const auto ignored = ::signal(SIGXFSZ, SIG_IGN);
+  std::string said;
+  const auto sink =
+      log::set_sink([&](log::Level, const std::string& line) { said += line; });
+  {
+    Journal journal(path_);
+    journal.append(step(1));
+    const auto size = journal.offset();
+    const struct rlimit full { size + 10, before.rlim_max };
+    ::setrlimit(RLIMIT_FSIZE, &full);
+    journal.append(step(2));
+    journal.append(step(3));
+    EXPECT_EQ(read_journal(path_).size(), 1U);
+    EXPECT_EQ(std::filesystem::file_size(path_), size) << "no half line";
+    EXPECT_GT(journal.offset(), size) << "where the next will begin";
+    EXPECT_THROW(journal.sync(), Error);
+    ::setrlimit(RLIMIT_FSIZE, &before);
+    journal.append(step(4));
+    journal.sync();
+    EXPECT_EQ(std::filesystem::file_size(path_), journal.offset());
+  }
+  const auto events = read_journal(path_);
+  ASSERT_EQ(events.size(), 4U);
+  EXPECT_EQ(events[2].count("step"), 3);
+  EXPECT_THAT(said, HasSubstr("kept in memory"));
+  log::set_sink(sink);
+  ::signal(SIGXFSZ, ignored);
 }
 
 TEST_F(JournalFile, a_journal_that_cannot_be_made_says_why) {

@@ -120,10 +120,18 @@ TEST(Devices, AMisspeltNameGetsTheNearestOne) {
   EXPECT_THAT(error.what(), HasSubstr("unknown device \"gpuu\""));
   EXPECT_THAT(error.hint(), HasSubstr("Did you mean gpu?"));
   for (const char* name :
-       {"auto", "any", "cpu", "gpu", "mps", "cuda", "cuda:3"})
+       {"auto", "any", "cpu", "gpu", "mps", "cuda", "cuda:3", "sim"})
     EXPECT_FALSE(unknown_device(name)) << name;
   for (const char* name : {"", "cuda:", "cuda:x", "cuda:-1", "cpu:0", "CPU"})
     EXPECT_TRUE(unknown_device(name)) << name;
+}
+
+TEST(Devices, TheSimulatedOneIsThereForThoseWhoNameIt) {
+  const auto devices = list_devices(with(0, false), all_work);
+  EXPECT_EQ(choose_device("sim", devices), "sim");
+  EXPECT_EQ(choose_device("auto", devices), "cpu");
+  for (const DeviceReport& each : devices)
+    EXPECT_NE(each.device, "sim");
 }
 
 } // namespace

@@ -169,6 +169,10 @@ CFStringRef __CFStringMakeConstantString(const char* text) {
   if (added) found->second = Object{kString, 1, text, 0, {}};
   return reference<CFStringRef>(&found->second);
 }
+CFStringRef
+CFStringCreateWithCString(CFAllocatorRef, const char* text, CFStringEncoding) {
+  return reference<CFStringRef>(made(kString, text));
+}
 Boolean CFStringGetCString(
     CFStringRef string,
     char* buffer,

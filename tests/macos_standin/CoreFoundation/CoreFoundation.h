@@ -48,6 +48,10 @@ CFStringRef __CFStringMakeConstantString(const char* text);
 #define CFSTR(text) __CFStringMakeConstantString("" text "")
 
 CFTypeID CFStringGetTypeID(void);
+CFStringRef CFStringCreateWithCString(
+    CFAllocatorRef allocator,
+    const char* text,
+    CFStringEncoding encoding);
 Boolean CFStringGetCString(
     CFStringRef string,
     char* buffer,

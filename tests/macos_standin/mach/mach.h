@@ -17,6 +17,10 @@ kern_return_t task_info(
     task_flavor_t flavor,
     task_info_t task_info_out,
     mach_msg_type_number_t* task_info_out_count);
+kern_return_t task_threads(
+    task_inspect_t target_task,
+    thread_act_array_t* threads,
+    mach_msg_type_number_t* count);
 kern_return_t
 vm_deallocate(vm_map_t target_task, vm_address_t address, vm_size_t size);
 }

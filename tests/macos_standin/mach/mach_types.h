@@ -16,7 +16,10 @@ typedef uint64_t mach_vm_address_t;
 typedef uint64_t mach_vm_size_t;
 typedef mach_port_t host_t;
 typedef mach_port_t ipc_space_t;
+typedef mach_port_t task_inspect_t;
 typedef mach_port_t task_name_t;
+typedef mach_port_t thread_act_t;
+typedef thread_act_t* thread_act_array_t;
 typedef mach_port_t vm_map_t;
 
 #define KERN_SUCCESS 0

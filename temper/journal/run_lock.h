@@ -1,0 +1,19 @@
+// Who trains a run: one process at a time. The lock is the system's (flock) on
+// a file in the run directory, so it goes with its process, however that ends.
+#pragma once
+
+#include "temper/base/spawn.h"
+#include "temper/journal/run_directory.h"
+
+namespace temper::journal {
+
+class RunLock {
+ public:
+  // Error when another process has it, with that process's number.
+  explicit RunLock(const RunDirectory& directory);
+
+ private:
+  Descriptor file_;
+};
+
+} // namespace temper::journal

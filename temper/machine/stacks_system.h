@@ -1,0 +1,20 @@
+// The threads of this process, as each system lists and signals them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace temper::machine {
+
+using ThreadId = std::uint64_t;
+
+std::vector<ThreadId> list_threads();
+// Safe in a signal handler.
+ThreadId this_thread();
+// False when it is gone.
+bool signal_thread(ThreadId thread, int signal);
+// For a person: its number, its name and what it waits for, where known.
+std::string name_thread(ThreadId thread);
+
+} // namespace temper::machine
