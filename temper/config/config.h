@@ -65,6 +65,7 @@ struct Model {
   std::int64_t feature_views = 0; // of augmented images; 0: not kept
   std::string feature_cache = "auto";
   AutoBytes feature_bytes;
+  std::int64_t bn_group = 0; // samples; 0: all that are computed at once
   friend bool operator==(const Model&, const Model&) = default;
 };
 
@@ -125,10 +126,45 @@ struct Plan {
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 
+struct Guard {
+  std::string nan = "skip";
+  std::int64_t patience = 3; // batches passed over in a row
+  std::int64_t rollback = 2; // good states in memory; 0: never back
+  std::int64_t rollback_every = 100; // updates
+  double lr_cut = 0.5;
+  double loss_spike = 0; // deviations from the median; 0: off
+  friend bool operator==(const Guard&, const Guard&) = default;
+};
+
 struct Checkpoint {
+  std::int64_t every_steps = 0; // 0: not by steps
+  double every_seconds = 60; // 0: not by time
   std::int64_t keep_last = 2;
+  std::int64_t keep_best = 1;
   std::string metric = "auto";
   friend bool operator==(const Checkpoint&, const Checkpoint&) = default;
+};
+
+struct Sim {
+  AutoBytes memory; // auto: no limit
+  std::int64_t fail_alloc = 0; // 0: none
+  std::string fault;
+  friend bool operator==(const Sim&, const Sim&) = default;
+};
+
+struct Watchdog {
+  double seconds = 300;
+  friend bool operator==(const Watchdog&, const Watchdog&) = default;
+};
+
+struct Track {
+  std::string mlflow = "auto";
+  std::string experiment;
+  std::string tensorboard = "off";
+  bool histograms = false;
+  std::string model = "best";
+  double system_seconds = 10;
+  friend bool operator==(const Track&, const Track&) = default;
 };
 
 struct Config {
@@ -148,7 +184,11 @@ struct Config {
   Schedule schedule;
   Plan plan;
   Memory memory;
+  Guard guard;
   Checkpoint checkpoint;
+  Sim sim;
+  Watchdog watchdog;
+  Track track;
   friend bool operator==(const Config&, const Config&) = default;
 };
 
