@@ -1,0 +1,42 @@
+// A few kilobytes that two programs see: the supervisor makes them, the trainer
+// it starts writes into them, and what was written last is still there when the
+// trainer has died. Memory, not a file; gone when both are.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include "temper/base/spawn.h"
+
+namespace temper::supervise {
+
+class SharedPage {
+ public:
+  static constexpr std::size_t kBytes = 8192;
+
+  // Filled with zeros. Nothing when the system gives none.
+  static std::optional<SharedPage> make();
+  // What another program made and handed over as this descriptor; it is not
+  // handed on. Nothing when it is no such page.
+  static std::optional<SharedPage> open(int descriptor);
+
+  SharedPage(SharedPage&& other) noexcept;
+  SharedPage& operator=(SharedPage&&) = delete;
+  ~SharedPage();
+
+  void* data() const {
+    return data_;
+  }
+  // For whoever is started with it.
+  int descriptor() const {
+    return file_.get();
+  }
+
+ private:
+  SharedPage(Descriptor file, void* data);
+
+  Descriptor file_;
+  void* data_ = nullptr;
+};
+
+} // namespace temper::supervise

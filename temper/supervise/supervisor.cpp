@@ -1,0 +1,322 @@
+#include "temper/supervise/supervisor.h"
+
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <deque>
+
+#include "temper/base/error.h"
+#include "temper/base/log.h"
+#include "temper/base/text.h"
+#include "temper/journal/aside.h"
+#include "temper/journal/journal.h"
+#include "temper/journal/run_lock.h"
+#include "temper/supervise/death.h"
+#include "temper/supervise/inbox.h"
+#include "temper/supervise/patience.h"
+#include "temper/supervise/system.h"
+
+namespace temper::supervise {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr int kFailed = 1;
+constexpr int kStopped = 75;
+constexpr int kInterrupted = 130;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+pid_t start(
+    const Assignment& assignment,
+    const std::vector<std::string>& arguments) {
+  std::vector<std::string> words{"temper"};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  Environment environment = current_environment();
+  for (const auto& [name, value] : assignment.extra)
+    environment[name] = value;
+  std::vector<std::string> settings;
+  for (const auto& [name, value] : environment)
+    settings.push_back(cat(name, "=", value));
+  const auto pointers = [](std::vector<std::string>& texts) {
+    std::vector<char*> all;
+    for (std::string& text : texts)
+      all.push_back(text.data());
+    all.push_back(nullptr);
+    return all;
+  };
+  const std::string program = assignment.program();
+  pid_t pid = -1;
+  const int failed = ::posix_spawn(
+      &pid,
+      program.c_str(),
+      nullptr,
+      nullptr,
+      pointers(words).data(),
+      pointers(settings).data());
+  if (failed != 0)
+    throw Error(
+        cat("[supervise] cannot start ",
+            program,
+            ": ",
+            std::strerror(failed),
+            "."),
+        "Run it without a supervisor: --no-supervise.");
+  return pid;
+}
+
+class Supervisor {
+ public:
+  explicit Supervisor(const Assignment& assignment) : asked_(assignment) {}
+
+  Ending run() {
+    std::vector<std::string> arguments = asked_.arguments;
+    for (;;) {
+      if (asked_.begin) asked_.begin();
+      const int status = follow(start(asked_, arguments));
+      if (WIFEXITED(status) && WEXITSTATUS(status) != kStartAgain)
+        return {WEXITSTATUS(status), 0};
+      if (WIFSIGNALED(status) && is_wish(WTERMSIG(status)))
+        return {0, WTERMSIG(status)};
+      const Death death = examine(status);
+      record(death);
+      if (told_to_stop()) return stopped_anyway(death);
+      const auto wait_s =
+          patience_.after(death.update, where_.saved > saved_before_);
+      if (!wait_s) return give_up(death);
+      saved_before_ = std::max(saved_before_, where_.saved);
+      arguments = next_arguments();
+      tell(death, *wait_s);
+      pause(*wait_s * asked_.wait_scale);
+      if (told_to_stop()) return stopped_anyway(death);
+    }
+  }
+
+ private:
+  // Whoever sends these wants an end, and no other start.
+  static bool is_wish(int signal) {
+    return signal == SIGINT || signal == SIGTERM || signal == SIGHUP ||
+        signal == SIGQUIT;
+  }
+  bool told_to_stop() const {
+    return inbox_.count(SIGINT) + inbox_.count(SIGTERM) + inbox_.count(SIGHUP) >
+        0;
+  }
+
+  // Until it ends; its wait status.
+  int follow(pid_t pid) {
+    pid_ = pid;
+    memory_.clear();
+    kills_before_ = memory_kills();
+    aside_before_ = aside_count();
+    for (std::size_t i = 0; i < Inbox::kPassedOn.size(); ++i)
+      counted_[i] = inbox_.count(Inbox::kPassedOn[i]);
+    passed_ = {};
+    auto gauged = Clock::now();
+    for (;;) {
+      int status = 0;
+      const pid_t ended = ::waitpid(pid, &status, WNOHANG);
+      if (ended == pid) return status;
+      if (ended < 0 && errno != EINTR)
+        throw Error(
+            cat("[supervise] lost its trainer: ", std::strerror(errno)));
+      pass_on();
+      if (seconds_since(gauged) >= 1) {
+        gauged = Clock::now();
+        gauge();
+      }
+      inbox_.wait(waiting_to_pass_ ? kGrace_s : 1.0);
+    }
+  }
+
+  // Ctrl-C reaches the trainer by itself, kill does not. Who got it cannot be
+  // asked of every system, so the trainer counts what it notices; what is
+  // missing after a moment is sent.
+  void pass_on() {
+    waiting_to_pass_ = false;
+    for (std::size_t i = 0; i < Inbox::kPassedOn.size(); ++i) {
+      const int signal = Inbox::kPassedOn[i];
+      const int came = inbox_.count(signal) - counted_[i];
+      if (came == 0) continue;
+      const int noticed = asked_.noticed ? asked_.noticed(signal) : 0;
+      if (std::max(noticed, passed_[i].sent) >= came) continue;
+      if (passed_[i].seen != came) {
+        passed_[i].seen = came;
+        passed_[i].since = Clock::now();
+      }
+      if (seconds_since(passed_[i].since) < kGrace_s) {
+        waiting_to_pass_ = true;
+        continue;
+      }
+      ::kill(pid_, signal);
+      passed_[i].sent = came;
+    }
+  }
+
+  void gauge() {
+    constexpr std::size_t kKept = 60;
+    if (const auto bytes = memory_of(pid_)) memory_.push_back(*bytes);
+    if (memory_.size() > kKept) memory_.pop_front();
+    if (asked_.look) asked_.look();
+  }
+
+  Death examine(int status) {
+    Whereabouts now = asked_.ask ? asked_.ask() : Whereabouts{};
+    if (!now.run) now.run = where_.run; // it died before it could tell
+    now.saved = std::max(now.saved, where_.saved);
+    where_ = std::move(now);
+    Death death;
+    if (WIFSIGNALED(status)) death.signal = WTERMSIG(status);
+    if (WIFEXITED(status)) death.code = WEXITSTATUS(status);
+    death.update = where_.update;
+    death.doing = where_.doing;
+    death.memory_bytes.assign(memory_.begin(), memory_.end());
+    const auto kills = memory_kills();
+    if (death.signal == SIGKILL && kills && kills_before_)
+      death.memory_kills = *kills - *kills_before_;
+    if (death.signal != 0) death.kernel = kernel_words(pid_);
+    return death;
+  }
+
+  std::size_t aside_count() const {
+    if (!where_.run) return 0;
+    return journal::all_aside({*where_.run}).size();
+  }
+
+  // For the journal; one that ended itself has said why.
+  void record(const Death& death) {
+    explained_ = false;
+    if (!where_.run || !fs::exists(*where_.run)) return;
+    explained_ = death.code == kStartAgain && aside_count() > aside_before_;
+    if (explained_) return;
+    try {
+      journal::set_aside({*where_.run}, death_event(death));
+    } catch (const Error& error) {
+      log::warn(error.what()); // a full disk: the run is worth more than this
+    }
+  }
+
+  // A run that has not got as far as its journal begins anew, and nothing is
+  // left of it.
+  std::vector<std::string> next_arguments() {
+    if (!where_.run) return asked_.arguments;
+    const journal::RunDirectory run{*where_.run};
+    if (fs::exists(run.journal())) return asked_.resume(run.path);
+    std::error_code ignored;
+    for (const fs::path& each :
+         {run.config(), run.machine(), run.plan(), run.lock(), run.restarts()})
+      fs::remove(each, ignored);
+    fs::remove(run.path, ignored);
+    where_.run.reset();
+    return asked_.arguments;
+  }
+
+  std::string sentence(const Death& death) const {
+    if (explained_) return "the trainer ended to be started again";
+    return cat("the trainer ", describe(death));
+  }
+
+  void tell(const Death& death, double wait_s) const {
+    asked_.say(cat(
+        sentence(death),
+        ". It is started again ",
+        wait_s > 0 ? cat("in ", seconds_text(wait_s)) : "now",
+        where_.saved >= 0 ? cat(", from step ", count_text(where_.saved), ".")
+                          : ", from the beginning."));
+  }
+
+  void pause(double seconds) const {
+    const auto begin = Clock::now();
+    while (!told_to_stop() && seconds_since(begin) < seconds)
+      inbox_.wait(seconds - seconds_since(begin));
+  }
+
+  Ending stopped_anyway(const Death& death) const {
+    const bool can_go_on = where_.saved >= 0;
+    asked_.say(
+        cat(sentence(death),
+            can_go_on ? cat(". It was to stop anyway; --resume goes on from "
+                            "step ",
+                            count_text(where_.saved),
+                            ".")
+                      : ". It was to stop anyway."));
+    return {can_go_on ? kStopped : kInterrupted, 0};
+  }
+
+  Ending give_up(const Death& death) const {
+    const std::string why =
+        cat(sentence(death),
+            ". It is not started again: ",
+            patience_.verdict(),
+            ".");
+    asked_.say(
+        cat(why,
+            " What to do: lower train.batch or memory.budget if memory ran "
+            "out, look at the run's journal and restarts.jsonl, then go on "
+            "with --resume."));
+    close_journal(why);
+    return {kFailed, 0};
+  }
+
+  // There is no trainer any more that could write its end.
+  void close_journal(const std::string& why) const {
+    if (!where_.run) return;
+    const journal::RunDirectory run{*where_.run};
+    if (!fs::exists(run.journal())) return;
+    try {
+      const journal::RunLock lock(run);
+      const auto missing = journal::missing_aside(run);
+      journal::Journal journal(run.journal());
+      for (const journal::Event& event : missing)
+        journal.append(event);
+      journal.append(
+          {"end",
+           0,
+           {{"status", std::string("failed")},
+            {"why", why},
+            {"updates", std::max<std::int64_t>(where_.update, 0)}}});
+      journal.sync();
+    } catch (const Error& error) {
+      log::warn(error.what());
+    }
+  }
+
+  static constexpr double kGrace_s = 0.2;
+
+  struct Passed {
+    int seen = 0;
+    int sent = 0;
+    Clock::time_point since{};
+  };
+
+  const Assignment& asked_;
+  Inbox inbox_;
+  Patience patience_;
+  Whereabouts where_; // when it died last
+  std::int64_t saved_before_ = -1;
+  bool explained_ = false;
+
+  // Of the trainer that runs.
+  pid_t pid_ = -1;
+  std::deque<std::uint64_t> memory_;
+  std::optional<std::int64_t> kills_before_;
+  std::size_t aside_before_ = 0;
+  std::array<int, Inbox::kPassedOn.size()> counted_{};
+  std::array<Passed, Inbox::kPassedOn.size()> passed_{};
+  bool waiting_to_pass_ = false;
+};
+
+} // namespace
+
+Ending supervise(const Assignment& assignment) {
+  return Supervisor(assignment).run();
+}
+
+} // namespace temper::supervise

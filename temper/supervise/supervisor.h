@@ -1,0 +1,54 @@
+// A small parent for a trainer. It starts it, stays out of its way, and when it
+// dies an unnatural death says why and starts it again from its checkpoint.
+//
+// The trainer is another process of the same program, by spawn and exec, in the
+// same process group and on the same terminal: what is typed and printed is
+// its own. A signal that did not reach both (kill PID, rather than Ctrl-C) is
+// passed on. The supervisor itself may be killed: its trainer then finishes
+// alone, since a run should finish.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "temper/base/environment.h"
+
+namespace temper::supervise {
+
+// What a trainer has told so far.
+struct Whereabouts {
+  std::optional<std::filesystem::path> run; // its directory
+  std::int64_t update = -1; // under way; -1: none yet
+  std::int64_t saved = -1; // updates of its last checkpoint; -1: none
+  std::string doing;
+};
+
+struct Assignment {
+  std::function<std::string()> program; // asked before each start
+  std::vector<std::string> arguments; // of the first start, without the name
+  // Of the others, once there is a run to go on with.
+  std::function<std::vector<std::string>(const std::filesystem::path&)> resume;
+  Environment extra; // for the trainer, beside our own
+  std::function<void()> begin; // before each start
+  std::function<Whereabouts()> ask;
+  std::function<void()> look; // about once a second while it runs
+  // How many of a signal the trainer has noticed since it was started.
+  std::function<int(int)> noticed;
+  std::function<void(const std::string&)> say;
+  double wait_scale = 1; // of the waits between two starts
+};
+
+// As the trainer ended.
+struct Ending {
+  int code = 0;
+  int signal = 0; // not 0: of that signal
+};
+
+// Error when the program cannot be started.
+Ending supervise(const Assignment& assignment);
+
+} // namespace temper::supervise

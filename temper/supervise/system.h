@@ -1,0 +1,35 @@
+// What the system knows about a process that is watched, or has died; in files
+// of their own for each system.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace temper::supervise {
+
+// Is a debugger attached to this process?
+bool is_traced();
+
+// This very program, to start it again, also when its file was replaced.
+std::string own_program();
+
+// Of a process: resident on Linux, the physical footprint on a Mac.
+std::optional<std::uint64_t> memory_of(pid_t pid);
+
+// How often the kernel killed for want of memory, in our control group; counts
+// up. Nothing where that is not told.
+std::optional<std::int64_t> memory_kills();
+
+// What the kernel said about the end of a process; empty when it is not for us
+// to read.
+std::string kernel_words(pid_t pid);
+
+// The same in a text of the kernel's log: its last line about that process.
+std::string words_about(std::string_view log, pid_t pid);
+
+} // namespace temper::supervise

@@ -1,0 +1,40 @@
+#include <libproc.h>
+#include <sys/sysctl.h>
+#include <unistd.h>
+
+#include "temper/machine/libraries.h"
+#include "temper/supervise/system.h"
+
+namespace temper::supervise {
+
+bool is_traced() {
+  int name[] = {CTL_KERN, KERN_PROC, KERN_PROC_PID, ::getpid()};
+  kinfo_proc about{};
+  std::size_t size = sizeof(about);
+  if (::sysctl(name, 4, &about, &size, nullptr, 0) != 0) return false;
+  return (about.kp_proc.p_flag & P_TRACED) != 0;
+}
+
+std::string own_program() {
+  return machine::executable_path();
+}
+
+std::optional<std::uint64_t> memory_of(pid_t pid) {
+  rusage_info_v2 usage{};
+  if (::proc_pid_rusage(
+          pid, RUSAGE_INFO_V2, reinterpret_cast<rusage_info_t*>(&usage)) != 0)
+    return std::nullopt;
+  return usage.ri_phys_footprint;
+}
+
+// Jetsam keeps no such count for programs to read.
+std::optional<std::int64_t> memory_kills() {
+  return std::nullopt;
+}
+
+// The unified log is asked by a program (log show) that takes many seconds.
+std::string kernel_words(pid_t) {
+  return "";
+}
+
+} // namespace temper::supervise
