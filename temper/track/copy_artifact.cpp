@@ -1,0 +1,31 @@
+#include "temper/track/copy_artifact.h"
+
+#include "temper/base/text.h"
+
+namespace temper::track {
+
+namespace fs = std::filesystem;
+
+void copy_artifact(const Artifact& artifact, const fs::path& folder) {
+  const fs::path to = folder / artifact.name;
+  std::error_code failed;
+  if (!fs::exists(artifact.file, failed) ||
+      fs::equivalent(artifact.file, to, failed))
+    return;
+  fs::create_directories(to.parent_path(), failed);
+  // Beside its name first: readers see all of it or nothing.
+  const fs::path part =
+      to.parent_path() / cat(".", to.filename().string(), ".part");
+  failed.clear();
+  fs::copy_file(
+      artifact.file, part, fs::copy_options::overwrite_existing, failed);
+  if (!failed) fs::rename(part, to, failed);
+  if (!failed) return;
+  const std::string why = failed.message();
+  fs::remove(part, failed);
+  throw Unavailable(
+      cat("[track] cannot write ", to.string(), ": ", why, "."),
+      "Make room, or look at the folder's rights.");
+}
+
+} // namespace temper::track

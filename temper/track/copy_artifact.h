@@ -1,0 +1,15 @@
+// An artifact into a folder of a local store.
+#pragma once
+
+#include "temper/track/tracker.h"
+
+namespace temper::track {
+
+// Nothing happens when it lies there already, or is gone: a run's files may
+// have been tidied away by the time it is exported. Unavailable when the disk
+// does not take it.
+void copy_artifact(
+    const Artifact& artifact,
+    const std::filesystem::path& folder);
+
+} // namespace temper::track

@@ -1,0 +1,153 @@
+#include "temper/track/follow.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+
+#include "temper/base/atomic_file.h"
+#include "temper/base/text.h"
+#include "temper/journal/journal.h"
+
+namespace temper::track {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Held while this follower lives; the system lets go of it when it dies.
+Descriptor lock(const fs::path& file) {
+  Descriptor held(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  if (!held.open())
+    throw Error(
+        cat("[track] cannot write ",
+            file.string(),
+            ": ",
+            std::strerror(errno),
+            "."),
+        "What was delivered is remembered in the run's directory: make it "
+        "writable.");
+  if (::flock(held.get(), LOCK_EX | LOCK_NB) != 0)
+    throw Error(
+        "[track] another process delivers this run to that place.",
+        "Let it finish: it does the same.");
+  return held;
+}
+
+std::int64_t now_ms() {
+  using namespace std::chrono;
+  return duration_cast<milliseconds>(system_clock::now().time_since_epoch())
+      .count();
+}
+
+} // namespace
+
+Follow::Follow(
+    journal::RunDirectory directory,
+    Tracker& tracker,
+    const std::string& id,
+    FollowOptions options)
+    : directory_(std::move(directory)),
+      tracker_(tracker),
+      options_(std::move(options)),
+      file_(directory_.path / cat("track-", id, ".json")),
+      lock_(lock(directory_.path / cat(".track-", id, ".lock"))) {
+  if (auto read = read_follow_state(file_))
+    state_ = *std::move(read);
+  else
+    state_.key = random_key();
+  state_.where = tracker_.where();
+}
+
+void Follow::save(FollowState next) {
+  write_file_atomically(file_, next.to_json());
+  state_ = std::move(next);
+}
+
+bool Follow::begin() {
+  journal::Follower first(directory_.journal());
+  const auto events = first.read(1);
+  if (events.empty()) return false;
+  if (events[0].kind != "run")
+    throw Error(
+        cat("[track] ",
+            directory_.journal().string(),
+            " does not begin with a run."));
+  RunFacts facts = facts_of(events[0], directory_);
+  facts.key = state_.key;
+  facts.experiment = options_.experiment;
+  facts.experiment_id = options_.experiment_id;
+  facts.adopt = options_.adopt;
+  if (!options_.parent.empty())
+    facts.tags.push_back({"mlflow.parentRunId", options_.parent});
+  // The key is on disk before anything is made under it.
+  save(state_);
+  const bool made = tracker_.begin(facts, state_.memory);
+  FollowState next = state_;
+  if (made && state_.offset > 0) { // the place was emptied: all of it again
+    next = {};
+    next.key = state_.key;
+    next.where = state_.where;
+  }
+  next.memory = tracker_.memory();
+  save(std::move(next));
+  begun_ = true;
+  return true;
+}
+
+void Follow::find_cut() {
+  if (state_.offset == 0 ||
+      fingerprint_before(directory_.journal(), state_.offset) ==
+          state_.fingerprint)
+    return;
+  FollowState next = state_;
+  next.marks.journal_was_cut();
+  next.offset = 0;
+  next.fingerprint = 0;
+  save(std::move(next));
+}
+
+bool Follow::pump() {
+  if (!begun_ && !begin()) return false;
+  find_cut();
+  journal::Follower follower(directory_.journal(), state_.offset);
+  const auto events = follower.read(tracker_.lines_at_once());
+  if (follower.offset() == state_.offset) return false;
+  FollowState next = state_;
+  Batch batch;
+  for (const journal::Event& event : events)
+    translate(event, directory_, next.marks, batch);
+  next.offset = follower.offset();
+  next.fingerprint =
+      fingerprint_before(directory_.journal(), next.offset).value_or(0);
+  next.points += static_cast<std::int64_t>(batch.points.size());
+  if (batch.status) next.ended = batch.status->status != Status::running;
+  try {
+    if (!batch.empty()) tracker_.deliver(batch);
+  } catch (...) {
+    begun_ = false; // what it knew of the place may be wrong by now
+    throw;
+  }
+  next.memory = tracker_.memory();
+  save(std::move(next));
+  return true;
+}
+
+void Follow::close(Status status) {
+  if (!begun_ && !begin()) return;
+  if (state_.ended) return;
+  Batch batch;
+  batch.status = {status, now_ms()};
+  tracker_.deliver(batch);
+  FollowState next = state_;
+  next.ended = true;
+  next.memory = tracker_.memory();
+  save(std::move(next));
+}
+
+std::int64_t Follow::behind() const {
+  return lines_after(directory_.journal(), state_.offset);
+}
+
+} // namespace temper::track

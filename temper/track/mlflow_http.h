@@ -1,0 +1,53 @@
+// An MLflow tracking server, over its REST interface. Sends what MLflow's own
+// client would, in batches within the server's limits. Answers are believed
+// only when they are MLflow's: a login page or half a reply is no delivery.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <set>
+
+#include "temper/track/http.h"
+#include "temper/track/tracker.h"
+
+namespace temper::track {
+
+class MlflowHttp : public Tracker {
+ public:
+  MlflowHttp(const std::string& url, HttpSettings settings);
+
+  std::string where() const override;
+  bool begin(const RunFacts& run, const std::string& memory) override;
+  void deliver(const Batch& batch) override;
+  std::string memory() const override;
+  // About one request: what was delivered is remembered after each.
+  std::size_t lines_at_once() const override {
+    return 100;
+  }
+  void give_up() override {
+    client_.give_up();
+  }
+
+ private:
+  using Json = nlohmann::json;
+
+  Json get(const std::string& call, const std::vector<Pair>& query);
+  Json post(const std::string& call, const Json& body);
+  Json judge(const HttpReply& reply, const std::string& call);
+  bool take_run(const Json& answer);
+  bool known_run(const std::string& id);
+  std::string find_experiment(const RunFacts& run);
+  void find_or_make_run(const RunFacts& run);
+  void log_facts(const RunFacts& run);
+  void log_batch(
+      const std::vector<Point>& points,
+      const std::vector<Pair>& params,
+      const std::vector<Pair>& tags);
+  void put_artifact(const Artifact& artifact);
+
+  HttpClient client_;
+  std::string run_id_;
+  std::string artifact_uri_;
+  bool told_of_artifacts_ = false; // that they cannot be delivered
+};
+
+} // namespace temper::track

@@ -1,0 +1,38 @@
+// The files that make a folder an MLflow model of the pytorch flavour around a
+// TorchScript file: mlflow.pytorch.load_model and mlflow.pyfunc.load_model take
+// it. The command writes data/model.pth, this the rest.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "temper/track/tracker.h"
+
+namespace temper::track {
+
+struct ModelFacts {
+  std::vector<std::int64_t> input_shape; // -1: any
+  std::vector<std::int64_t> output_shape;
+  std::string input_type = "float32"; // as numpy calls it
+  std::string output_type = "float32";
+  std::string torch_version; // "1.13.1"
+};
+
+// Where the TorchScript file belongs in the folder.
+std::filesystem::path torchscript_place(const std::filesystem::path& folder);
+
+// Everything but the TorchScript file. Error when the disk does not take it.
+void write_mlflow_model(
+    const std::filesystem::path& folder,
+    const ModelFacts& facts);
+
+// The tag by which MLflow 2 lists a run's models; nothing when the artifact is
+// no model.
+std::optional<Pair> model_history_tag(
+    const Artifact& artifact,
+    const std::string& run_id);
+
+} // namespace temper::track

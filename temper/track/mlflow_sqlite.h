@@ -1,0 +1,54 @@
+// MLflow's local store, a SQLite database: what `mlflow ui` opens by default
+// since 3.7. A new one is made at revision 0584bdc529eb, which every MLflow
+// from 2.18 on opens or migrates; to one that MLflow made, old or new, rows are
+// only added. The artifacts of a run stay where they are, in its directory.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <mutex>
+
+#include "temper/track/sqlite.h"
+#include "temper/track/tracker.h"
+
+namespace temper::track {
+
+class MlflowSqlite : public Tracker {
+ public:
+  explicit MlflowSqlite(std::filesystem::path file);
+  ~MlflowSqlite() override;
+
+  std::string where() const override;
+  bool begin(const RunFacts& run, const std::string& memory) override;
+  void deliver(const Batch& batch) override;
+  std::string memory() const override {
+    return run_id_;
+  }
+  void give_up() override;
+
+ private:
+  struct Statements;
+
+  void open();
+  std::int64_t find_experiment(const RunFacts& run);
+  bool find_run(const RunFacts& run, const std::string& known);
+  void make_run(const RunFacts& run, std::int64_t experiment);
+  void add_params(const std::vector<Pair>& params);
+  void add_dataset(const Dataset& dataset, std::int64_t experiment);
+  void add_points(const std::vector<Point>& points);
+  void set_tag(const Pair& tag);
+
+  std::filesystem::path file_;
+  std::mutex opening_; // give_up() comes from another thread
+  bool gave_up_ = false;
+  std::unique_ptr<Database> database_;
+  std::unique_ptr<Statements> statements_;
+  std::string run_id_;
+  std::filesystem::path artifacts_;
+};
+
+// Makes the tables where there are none, and refuses a database that lacks a
+// column we write or demands one we do not know. Safe for many at once.
+void prepare_mlflow_database(Database& database, const std::string& name);
+
+} // namespace temper::track

@@ -1,0 +1,158 @@
+// The seam between a run and whoever keeps its numbers: MLflow's stores,
+// TensorBoard. Plain structs go in; track/follow.h makes them from the journal
+// and remembers what was delivered.
+//
+// A delivery may come twice (a crash between it and remembering it). It is then
+// the same to the last bit, and a tracker must not store it twice.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "temper/base/error.h"
+
+namespace temper::track {
+
+struct Pair {
+  std::string key;
+  std::string value;
+  friend bool operator==(const Pair&, const Pair&) = default;
+};
+
+struct Point {
+  std::string key; // "val_loss"
+  double value = 0;
+  std::int64_t step = 0;
+  std::int64_t time_ms = 0; // since 1970
+  friend bool operator==(const Point&, const Point&) = default;
+};
+
+// A sentence at a step: an incident.
+struct Note {
+  std::string key;
+  std::string text;
+  std::int64_t step = 0;
+  std::int64_t time_ms = 0;
+};
+
+// As MLflow has it; `schema`, `profile` and `source` are JSON.
+struct Dataset {
+  std::string name;
+  std::string digest;
+  std::string source_type;
+  std::string source;
+  std::string schema;
+  std::string profile;
+  std::string context; // "training", "validation"
+};
+
+struct Artifact {
+  std::filesystem::path file;
+  std::string name; // where it is kept: "model/MLmodel"
+  std::int64_t step = 0;
+  std::int64_t time_ms = 0;
+};
+
+struct Histogram {
+  struct Bucket {
+    double left = 0;
+    double right = 0;
+    double count = 0;
+  };
+  std::string key; // "weights/features.0.weight"
+  std::vector<Bucket> buckets;
+};
+
+// Weights on disk; gone again when newer ones have taken their place.
+struct SavedWeights {
+  std::filesystem::path folder;
+  std::int64_t step = 0;
+  std::int64_t time_ms = 0;
+};
+using ReadHistograms =
+    std::function<std::vector<Histogram>(const std::filesystem::path&)>;
+
+enum class Status { running, finished, failed, killed };
+const char* to_string(Status status); // "RUNNING", as MLflow writes it
+
+struct StatusChange {
+  Status status = Status::running;
+  std::int64_t time_ms = 0;
+};
+
+// What is known of a run before its first step.
+struct RunFacts {
+  // 32 hex digits, the same whenever this run is delivered to this place.
+  std::string key;
+  std::string name;
+  std::string experiment; // its name
+  std::string experiment_id; // instead, when not empty
+  std::string adopt; // an existing run to go on with, not empty: its id
+  std::filesystem::path directory; // absolute
+  std::string user;
+  std::int64_t start_ms = 0;
+  std::vector<Pair> params;
+  std::vector<Pair> tags;
+  std::vector<Dataset> datasets;
+};
+
+struct Batch {
+  std::vector<Point> points;
+  std::vector<Pair> tags;
+  std::vector<Note> notes;
+  std::vector<Artifact> artifacts; // files, no folders
+  std::vector<SavedWeights> weights;
+  std::optional<StatusChange> status; // the last one told
+
+  bool empty() const {
+    return points.empty() && tags.empty() && notes.empty() &&
+        artifacts.empty() && weights.empty() && !status;
+  }
+};
+
+// It may work later, without anybody doing anything here.
+class Unavailable : public Error {
+ public:
+  explicit Unavailable(
+      const std::string& what,
+      std::string hint = "",
+      double retry_after_s = 0)
+      : Error(what, std::move(hint)), retry_after_s_(retry_after_s) {}
+  // As the server asked for; 0: it did not.
+  double retry_after_s() const {
+    return retry_after_s_;
+  }
+
+ private:
+  double retry_after_s_;
+};
+
+class Tracker {
+ public:
+  virtual ~Tracker() = default;
+
+  // For people: no secrets.
+  virtual std::string where() const = 0;
+  // Makes the run, or finds it again: `memory` is what this tracker asked to
+  // remember, empty at first. True when it had to be made, and so has nothing
+  // that may have been delivered before. Unavailable, or Error.
+  virtual bool begin(const RunFacts& run, const std::string& memory) = 0;
+  // All of it or, after an Unavailable or Error, perhaps a part.
+  virtual void deliver(const Batch& batch) = 0;
+  // To be handed to the next begin(), asked after every delivery.
+  virtual std::string memory() const {
+    return "";
+  }
+  // How many of the journal's lines one delivery is best made of.
+  virtual std::size_t lines_at_once() const {
+    return 2000;
+  }
+  // What is under way gives up soon; from any thread.
+  virtual void give_up() {}
+};
+
+} // namespace temper::track

@@ -1,0 +1,46 @@
+// From the journal's events to what trackers take. A pure function of the
+// events and of the marks, so that delivering again gives the same again.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "temper/journal/event.h"
+#include "temper/journal/run_directory.h"
+#include "temper/track/tracker.h"
+
+namespace temper::track {
+
+// What was delivered, as far as it matters for what comes next.
+struct Marks {
+  std::map<std::string, std::int64_t> high; // metric -> its last step
+  // The same when the journal was cut back to a checkpoint: what a resumed run
+  // does over again is not delivered over again.
+  std::map<std::string, std::int64_t> skip;
+  std::int64_t system_step = 0; // of the next system metrics
+  std::int64_t system_ms = 0; // when the last were read
+  std::int64_t note_ms = 0;
+  std::int64_t incidents = 0;
+
+  void journal_was_cut();
+  friend bool operator==(const Marks&, const Marks&) = default;
+};
+
+// Of the journal's first event, "run".
+RunFacts facts_of(
+    const journal::Event& run,
+    const journal::RunDirectory& directory);
+
+void translate(
+    const journal::Event& event,
+    const journal::RunDirectory& directory,
+    Marks& marks,
+    Batch& batch);
+
+// A key that MLflow takes: letters, digits and _ . - / : and blanks.
+std::string clean_key(const std::string& key);
+// At most `bytes` of it, and no half of a letter.
+std::string shortened(const std::string& text, std::size_t bytes);
+
+} // namespace temper::track
