@@ -110,6 +110,11 @@ Image contact_sheet(
       place_tile(sample.image, sheet, x, y, tile);
       label = label_text(info, sample);
       ink = kInk;
+      if (options.caption) {
+        const auto caption = options.caption(index);
+        label = caption.text;
+        if (caption.alarm) ink = kAlarm;
+      }
     } catch (const BadSample&) {
       draw_text(
           sheet, "X", x + tile / 4, y + tile / 8, x + tile, tile / 10, ink);

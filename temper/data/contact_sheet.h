@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <string>
 
 #include "temper/data/image.h"
 #include "temper/data/source.h"
@@ -16,6 +18,12 @@ struct SheetOptions {
   std::uint64_t seed = 0;
   std::uint32_t epoch = 0;
   int tile_pixels = 160; // an image's longer side; small ones grow to fit
+  // What stands below a sample instead of its label, by its index.
+  struct Caption {
+    std::string text;
+    bool alarm = false; // in red
+  };
+  std::function<Caption(std::int64_t)> caption = {};
 };
 
 // The first columns x rows samples of the epoch, in the loader's order and with

@@ -49,6 +49,10 @@ LoaderStats Loader::stats() const {
   return body_->stats();
 }
 
+std::string Loader::in_hand() const {
+  return body_->in_hand();
+}
+
 void Loader::set_tuning(int workers, int depth) {
   body_->set_tuning(workers, depth);
 }

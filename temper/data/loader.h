@@ -124,6 +124,9 @@ class Loader {
   // another one, naming the difference.
   void resume(const LoaderState& state);
   LoaderStats stats() const;
+  // The samples that workers are busy with now, by name: what to look at when
+  // no batch comes. From any thread, next() being under way or not.
+  std::string in_hand() const;
   // Changes both at once, at any time, and ends the autotuning. Error when the
   // memory budget does not allow it.
   void set_tuning(int workers, int depth);

@@ -235,6 +235,21 @@ LoaderStats Loader::Body::stats() const {
   return stats;
 }
 
+// Sources never change and read from several threads at once: describing a
+// sample needs no lock.
+std::string Loader::Body::in_hand() const {
+  constexpr std::size_t kShown = 4;
+  std::vector<std::string> names;
+  std::size_t busy = 0;
+  for (const Scratch& scratch : scratch_) {
+    const auto index = scratch.in_hand.load(std::memory_order_relaxed);
+    if (index < 0 || ++busy > kShown) continue;
+    names.push_back(cat(source_->describe(index), " (sample ", index, ")"));
+  }
+  if (busy > kShown) names.push_back(cat(busy - kShown, " more"));
+  return join(names, ", ");
+}
+
 void Loader::Body::apply(Tuning tuning) {
   ring_->set_depth(tuning.depth);
   tuning_.depth = tuning.depth;

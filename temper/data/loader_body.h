@@ -30,6 +30,7 @@ class Loader::Body {
   LoaderState state() const;
   void resume(const LoaderState& state);
   LoaderStats stats() const;
+  std::string in_hand() const;
   void set_tuning(int workers, int depth);
   const BatchLayout& layout() const {
     return layout_;

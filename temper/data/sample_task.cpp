@@ -47,6 +47,7 @@ void SampleTask::read(
     RingBatch& batch,
     int slot,
     Scratch& scratch) {
+  scratch.in_hand.store(index, std::memory_order_relaxed);
   Sample& sample = scratch.sample;
   sample.warnings = 0;
   source_->read(index, sample);
@@ -91,6 +92,7 @@ void SampleTask::run(
   } catch (...) {
     ring.fail(batch, position, std::current_exception());
   }
+  scratch.in_hand.store(-1, std::memory_order_relaxed);
 }
 
 void SampleTask::replace(

@@ -18,6 +18,8 @@ namespace temper::data {
 struct Scratch {
   Sample sample;
   Image spare;
+  // The sample it works on; -1: none. Read by others when nothing moves.
+  std::atomic<std::int64_t> in_hand{-1};
 };
 
 // What was said about a bad sample, with its number and name.

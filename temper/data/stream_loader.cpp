@@ -117,6 +117,11 @@ class StreamLoader::Body {
     return stats;
   }
 
+  std::string in_hand() const {
+    return cat(
+        "sample ", producer_.items_read() + 1, " of ", producer_.info().name);
+  }
+
  private:
   BatchLayout layout_;
   TuneLimits limits_;
@@ -164,6 +169,10 @@ void StreamLoader::resume(const StreamState& state) {
 
 LoaderStats StreamLoader::stats() const {
   return body_->stats();
+}
+
+std::string StreamLoader::in_hand() const {
+  return body_->in_hand();
 }
 
 } // namespace temper::data

@@ -46,6 +46,7 @@ class StreamLoader {
   StreamState state() const;
   void resume(const StreamState& state);
   LoaderStats stats() const;
+  std::string in_hand() const; // from any thread, as Loader's
 
  private:
   class Body;

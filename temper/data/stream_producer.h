@@ -38,6 +38,10 @@ class StreamProducer {
   double busy_s() const {
     return busy_s_;
   }
+  // From the stream in this epoch; from any thread.
+  std::int64_t items_read() const {
+    return items_;
+  }
 
  private:
   enum class Read { sample, bad, end };
@@ -55,7 +59,7 @@ class StreamProducer {
   Ring& ring_;
   Scratch scratch_;
   StreamState from_;
-  std::int64_t items_ = 0; // read from the stream in this epoch
+  std::atomic<std::int64_t> items_{0}; // read from the stream in this epoch
   std::atomic<std::int64_t> warnings_{0};
   std::atomic<double> busy_s_{0};
   std::thread thread_;

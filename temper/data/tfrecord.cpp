@@ -1,7 +1,7 @@
 #include "temper/data/tfrecord.h"
 
+#include "temper/base/crc32c.h"
 #include "temper/base/text.h"
-#include "temper/data/crc32c.h"
 #include "temper/data/source.h"
 
 namespace temper::data {

@@ -111,6 +111,8 @@ Plan calibrate(
   explain(plan, chosen, candidates.asked);
   if (!decided) fall_back(plan, candidates);
   warn_of_hung(plan);
+  if (const std::string note = rig->note(); !note.empty())
+    plan.warnings.push_back(note + ".");
   return plan;
 }
 

@@ -79,6 +79,7 @@ std::string precision_trouble(
     const std::string& precision) {
   if (precision == "fp32") return "";
   if (is_mps(device)) return mps_trouble(machine, precision);
+  if (device == "sim") return "is nothing the simulated device has";
   if (device == "cpu" && precision == "fp16")
     return "is not for training on a CPU: autocast there has bf16 only";
   return "";

@@ -17,7 +17,7 @@ namespace temper::plan {
 
 // What the config asks for: each "auto" or fixed.
 struct Requests {
-  std::string device = "auto"; // auto, any, cpu, gpu, mps, cuda, cuda:N
+  std::string device = "auto"; // auto, any, cpu, gpu, mps, cuda, cuda:N, sim
   std::string layout = "auto"; // auto, contiguous, channels_last
   std::string precision = "fp32"; // auto, fp32, bf16, fp16
   std::optional<int> threads;

@@ -43,6 +43,10 @@ class Rig {
  public:
   virtual ~Rig() = default;
   virtual std::unique_ptr<Trial> open(const Setting& setting) = 0;
+  // What the user should know of the measuring; empty: nothing.
+  virtual std::string note() const {
+    return "";
+  }
 };
 
 } // namespace temper::plan

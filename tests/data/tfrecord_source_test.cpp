@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "small_image.h"
+#include "temper/base/crc32c.h"
 #include "temper/base/text.h"
-#include "temper/data/crc32c.h"
 #include "temper/data/tf_example.h"
 #include "temper/data/tfrecord.h"
 #include "tests/complaint.h"
