@@ -1,8 +1,13 @@
 #include "temper/train/average.h"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
+#include <utility>
+
+#include "temper/kernels/update.h"
+#include "temper/train/roll_forward.h"
+#include "temper/train/runs.h"
 
 namespace temper::train {
 
@@ -11,29 +16,67 @@ Average::Average(
     const std::vector<model::NamedTensor>& parameters)
     : decay_(decay) {
   if (decay <= 0) return;
-  const torch::NoGradGuard no_grad;
+  const at::NoGradGuard no_grad;
   parameters_ = parameters;
   for (const model::NamedTensor& each : parameters)
     tensors_.push_back({each.name, each.tensor.detach().clone(), false});
 }
 
+bool Average::is_laid_out(std::size_t i) const {
+  const at::Tensor& parameter = parameters_[i].tensor;
+  return is_plain(parameter) && is_laid_out_as(tensors_[i].tensor, parameter);
+}
+
 void Average::follow(std::int64_t update, const Gate& gate) {
-  const torch::NoGradGuard no_grad;
+  const at::NoGradGuard no_grad;
   // A short memory at first: an average of few values.
   const double early =
       (1 + static_cast<double>(update)) / (10 + static_cast<double>(update));
-  const double decay = std::min(decay_, early);
-  for (std::size_t i = 0; i < tensors_.size(); ++i)
-    gate.approach(
-        tensors_[i].tensor, parameters_[i].tensor.detach(), 1 - decay);
+  const double by = 1 - std::min(decay_, early);
+  Runs runs;
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    if (gate.is_certain() && is_laid_out(i)) {
+      runs.add(i, tensors_[i].tensor);
+      continue;
+    }
+    at::Tensor& average = tensors_[i].tensor;
+    roll_forward(
+        true,
+        [&] {
+          average =
+              gate.approached(average, parameters_[i].tensor.detach(), by);
+        },
+        [] {});
+  }
+  runs.each([&](const Runs::Run& run) {
+    kernels::approach(
+        static_cast<float>(by),
+        run.count,
+        parameters_[run.tensor].tensor.data_ptr<float>() + run.begin,
+        tensors_[run.tensor].tensor.data_ptr<float>() + run.begin);
+  });
 }
 
 void Average::swap() {
-  const torch::NoGradGuard no_grad;
+  const at::NoGradGuard no_grad;
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
-    const at::Tensor kept = parameters_[i].tensor.detach().clone();
-    parameters_[i].tensor.detach().copy_(tensors_[i].tensor);
-    tensors_[i].tensor.copy_(kept);
+    at::Tensor& average = tensors_[i].tensor;
+    const at::Tensor parameter = parameters_[i].tensor.detach();
+    if (is_laid_out(i)) {
+      auto* from = average.data_ptr<float>();
+      std::swap_ranges(
+          from, from + average.numel(), parameter.data_ptr<float>());
+      continue;
+    }
+    at::Tensor kept;
+    roll_forward(
+        i > 0,
+        [&] {
+          if (!kept.defined()) kept = parameter.clone();
+          parameter.copy_(average);
+        },
+        [] {});
+    average = kept;
   }
 }
 

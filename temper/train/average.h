@@ -15,7 +15,8 @@ class Average {
   // decay = train.ema; 0: there is no average, and nothing below does anything.
   Average(double decay, const std::vector<model::NamedTensor>& parameters);
 
-  // After an update; `update` counts those before it.
+  // After an update; `update` counts those before it. Rolls forward: memory
+  // that runs out for good is HalfDone.
   void follow(std::int64_t update, const Gate& gate);
   // The parameters become the average, and the other way round.
   void swap();
@@ -25,6 +26,8 @@ class Average {
   }
 
  private:
+  bool is_laid_out(std::size_t i) const; // for the kernels
+
   double decay_;
   std::vector<model::NamedTensor> parameters_;
   std::vector<model::NamedTensor> tensors_;

@@ -35,6 +35,9 @@ class IndexedBatches final : public Batches {
   data::LoaderStats stats() const override {
     return loader_.stats();
   }
+  std::string in_hand() const override {
+    return loader_.in_hand();
+  }
 
  private:
   std::int64_t samples_;
@@ -69,6 +72,9 @@ class StreamBatches final : public Batches {
   }
   data::LoaderStats stats() const override {
     return loader_.stats();
+  }
+  std::string in_hand() const override {
+    return loader_.in_hand();
   }
 
  private:

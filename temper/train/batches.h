@@ -24,6 +24,11 @@ class Batches {
   virtual std::string state() const = 0;
   virtual void resume(const std::string& state) = 0;
   virtual data::LoaderStats stats() const = 0;
+  // The samples being read now, for a person; asked from another thread when
+  // next() does not come back. Empty: not known.
+  virtual std::string in_hand() const {
+    return "";
+  }
 };
 
 std::unique_ptr<Batches> indexed_batches(

@@ -55,18 +55,23 @@ plan::Plan plan_settings(const PlanRequest& request) {
   if (request.config.deterministic)
     return plan::plan_unmeasured(
         decision.candidates, "deterministic = true wants the same every time");
-  if (!request.config.model.freeze.empty())
+  const bool simulated = request.config.device == "sim";
+  if (simulated && request.config.sim.fault.empty())
     return plan::plan_unmeasured(
-        decision.candidates, "a part of the model is frozen");
+        decision.candidates, "the speed of a simulated device says nothing");
   if (request.data.stream != nullptr)
     return plan::plan_unmeasured(
         decision.candidates, "a generator's samples can be taken only once");
   decision.key = key_of(request);
-  if (request.config.plan.cache == "on")
+  if (request.config.plan.cache == "on" && !simulated)
     decision.cache =
         plan::PlanCache(data::cache_directory(request.environment) / "plans");
   decision.options.seconds = request.config.plan.seconds;
   decision.options.run_steps = request.run_steps;
+  // Features that are kept are computed once, whatever the epochs.
+  if (!request.config.model.freeze.empty() && request.run_steps)
+    decision.options.run_steps = *request.run_steps /
+        std::max<std::int64_t>(request.config.train.epochs, 1);
   decision.options.progress = request.progress;
   decision.make_rig = [&] { return make_rig(request); };
   return plan::decide(decision);

@@ -35,6 +35,12 @@ BatchLayout layout_for(
     const plan::Setting& setting,
     const config::Config& config);
 
+// The peak of tensors in a step of so many samples, on a scratch engine: for
+// models that are no graph. Null where there is no batch to take them from.
+std::function<std::uint64_t(int)> peak_of_steps(
+    const PlanRequest& request,
+    const plan::Setting& setting);
+
 // The scratch runs that plan_settings times.
 std::shared_ptr<plan::Rig> make_rig(const PlanRequest& request);
 

@@ -1,5 +1,8 @@
+#include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -8,6 +11,8 @@
 #include "temper/base/philox.h"
 #include "temper/base/text.h"
 #include "temper/libtorch/facts.h"
+#include "temper/libtorch/out_of_memory.h"
+#include "temper/memory/usage.h"
 #include "temper/train/calibration.h"
 #include "temper/train/parity.h"
 #include "temper/train/updates.h"
@@ -18,9 +23,11 @@ namespace {
 // A batch that stays when its loader is gone.
 class OwnBatch {
  public:
-  // `targets`: numbers or tokens of one sample's target.
-  OwnBatch(const data::Batch& from, std::size_t targets) : batch_(from) {
-    const auto samples = static_cast<std::size_t>(from.size);
+  // `targets`: numbers or tokens of one sample's target. `most` samples of it.
+  OwnBatch(const data::Batch& from, std::size_t targets, int most)
+      : batch_(from) {
+    batch_.size = std::min(from.size, most);
+    const auto samples = static_cast<std::size_t>(batch_.size);
     std::size_t values = samples;
     for (const std::int64_t size : from.shape)
       values *= static_cast<std::size_t>(size);
@@ -71,6 +78,38 @@ struct Ground {
   MakeEngine make_engine;
   std::map<std::tuple<bool, bool, int>, std::shared_ptr<OwnBatch>> batches;
   std::optional<ParityReference> reference;
+  int most_samples = std::numeric_limits<int>::max();
+  std::string note; // what the user should know of the measuring
+
+  // A batch of large images may take longer than all the seconds there are: as
+  // many samples of it are measured as let a step fit several times.
+  void fit_into(double seconds) {
+    constexpr double kSteps = 12;
+    constexpr int kFew = 4;
+    using Clock = std::chrono::steady_clock;
+    const BatchLayout layout = layout_for({}, config);
+    const int whole = batch(layout).size;
+    if (whole <= kFew) return;
+    const auto take = [&](int samples) {
+      most_samples = samples;
+      batches.clear();
+    };
+    take(kFew);
+    const auto scratch = engine({});
+    step(*scratch, {}); // warm
+    const auto begin = Clock::now();
+    step(*scratch, {});
+    const std::chrono::duration<double> took = Clock::now() - begin;
+    const double most = seconds / kSteps / (took.count() / kFew);
+    take(most < whole ? std::max(kFew, static_cast<int>(most)) : whole);
+    if (most_samples < whole)
+      note =
+          cat("a step of this model takes long: ",
+              most_samples,
+              " of the ",
+              whole,
+              " samples of a batch were measured; plan.seconds allows more");
+  }
 
   // `nudge`: 0, or which way each input is off by its last bit.
   const data::Batch& batch(const BatchLayout& layout, int nudge = 0) {
@@ -85,7 +124,9 @@ struct Ground {
       if (first == nullptr)
         throw Error("[train] the data has no batch to measure with.");
       kept = std::make_shared<OwnBatch>(
-          *first, static_cast<std::size_t>(std::max(data.info.target_size, 1)));
+          *first,
+          static_cast<std::size_t>(std::max(data.info.target_size, 1)),
+          most_samples);
       if (nudge > 0) kept->nudge(static_cast<std::uint64_t>(nudge));
     }
     return kept->batch();
@@ -156,9 +197,7 @@ struct Ground {
   try {
     throw;
   } catch (const std::exception& error) {
-    const std::string text = error.what();
-    if (contains(text, "out of memory") || contains(text, "allocate memory"))
-      throw plan::NoMemory(text);
+    if (libtorch::is_out_of_memory(error)) throw plan::NoMemory(error.what());
     throw;
   }
 }
@@ -188,22 +227,32 @@ class EngineTrial final : public plan::Trial {
   std::unique_ptr<Engine> engine_;
 };
 
+std::shared_ptr<Ground> ground_of(const PlanRequest& request) {
+  auto ground = std::make_shared<Ground>();
+  ground->config = request.config;
+  ground->config.train.clip = 0; // gradients are compared as they are
+  ground->config.train.clip_value = 0;
+  ground->model = request.model;
+  ground->make_engine = request.make_engine;
+  ground->data.info = request.data.info;
+  ground->data.source = request.data.source;
+  ground->data.augment = request.data.augment;
+  ground->data.val_augment = request.data.val_augment;
+  ground->data.input_shape = request.data.input_shape;
+  ground->data.train = request.data.train;
+  ground->data.train_samples = request.data.train_samples;
+  return ground;
+}
+
 class EngineRig final : public plan::Rig {
  public:
   explicit EngineRig(const PlanRequest& request)
-      : ground_(std::make_shared<Ground>()) {
-    ground_->config = request.config;
-    ground_->config.train.clip = 0; // gradients are compared as they are
-    ground_->config.train.clip_value = 0;
-    ground_->model = request.model;
-    ground_->make_engine = request.make_engine;
-    ground_->data.info = request.data.info;
-    ground_->data.source = request.data.source;
-    ground_->data.augment = request.data.augment;
-    ground_->data.val_augment = request.data.val_augment;
-    ground_->data.input_shape = request.data.input_shape;
-    ground_->data.train = request.data.train;
-    ground_->data.train_samples = request.data.train_samples;
+      : ground_(ground_of(request)) {
+    ground_->fit_into(request.config.plan.seconds);
+  }
+
+  std::string note() const override {
+    return ground_->note;
   }
 
   std::unique_ptr<plan::Trial> open(const plan::Setting& setting) override try {
@@ -217,6 +266,26 @@ class EngineRig final : public plan::Rig {
 };
 
 } // namespace
+
+std::function<std::uint64_t(int)> peak_of_steps(
+    const PlanRequest& request,
+    const plan::Setting& setting) {
+  if (request.data.train == nullptr) return {};
+  return [ground = ground_of(request), setting](int samples) {
+    const auto before = memory::tensor_usage(setting.device).live_bytes;
+    const auto scratch = ground->engine(setting);
+    data::Batch part = ground->batch(layout_for(setting, ground->config));
+    part.size = std::min(part.size, samples);
+    memory::reset_tensor_peak(setting.device);
+    StepOrder order;
+    order.report = true;
+    scratch->step(part, order);
+    scratch->report();
+    scratch->take_training_sums();
+    const auto peak = memory::tensor_usage(setting.device).peak_bytes;
+    return peak > before ? peak - before : 0;
+  };
+}
 
 std::shared_ptr<plan::Rig> make_rig(const PlanRequest& request) {
   return std::make_shared<EngineRig>(request);

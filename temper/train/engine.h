@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,17 +12,28 @@
 #include "temper/base/error.h"
 #include "temper/data/loader.h"
 #include "temper/graph/weights.h"
+#include "temper/train/heartbeat.h"
 #include "temper/train/metrics.h"
 
 namespace temper::train {
 
-// A loss or gradient that is NaN or infinite. That update and those after it
-// changed no parameter, no state of the optimiser and no averaged weight.
-// BatchNorm's statistics have changed: they move in the forward pass. On the
-// CPU it is thrown by the step itself. On another device looking would make
+// A loss or gradient that is NaN or infinite, or a loss above the order's
+// limit. That update and those after it left no trace (see Engine::step). On
+// the CPU it is thrown by the step itself. On another device looking would make
 // every step wait: there it is thrown when numbers are read next, by a step
-// ordered to report, take_training_sums(), evaluate() or capture().
+// ordered to report, take_training_sums(), evaluate() or capture(), and none of
+// the updates since was committed.
 class NotFinite : public Error {
+ public:
+  using Error::Error;
+
+  std::int64_t update = -1; // committed before it; negative: the step's own
+  std::vector<std::int64_t> samples; // of its batch, by index
+};
+
+// Memory ran out in a step or in an evaluation, which left no trace: the same
+// samples may be computed again, fewer at once.
+class OutOfMemory : public Error {
  public:
   using Error::Error;
 };
@@ -35,6 +47,8 @@ struct EngineFacts {
   std::int64_t parameters = 0;
   std::int64_t trainable = 0;
   std::int64_t batch_norms = 0; // layers whose result depends on the split
+  bool couples_samples = false; // the loss: a batch is never split
+  bool reads_late = false; // NotFinite may be thrown by a later call
 };
 
 struct StepOrder {
@@ -44,6 +58,9 @@ struct StepOrder {
   int micro_batch = 0; // 0: the whole batch at once
   // The loss, the gradient's norm and the sums will be read after this step.
   bool report = false;
+  Heartbeat* heartbeat = nullptr; // told what the step is at; null: nobody
+  // A loss above it counts as not finite.
+  double loss_limit = std::numeric_limits<double>::infinity();
 };
 
 struct StepReport {
@@ -56,6 +73,8 @@ struct StepReport {
 // weights as "ema.<name>".
 struct EngineState {
   graph::Weights tensors;
+  // What steps have added up and nobody has taken yet.
+  MetricSums training_sums = {};
 };
 
 class Engine {
@@ -65,10 +84,12 @@ class Engine {
   virtual EngineFacts facts() const = 0;
 
   // One update from one batch: all its micro-batches, then the optimiser. The
-  // gradient is that of the whole batch, however it was split. Throws
-  // NotFinite, and Error for labels out of range, shapes that do not fit, ...
-  // False: the gradient overflowed fp16. No weight and no state has changed but
-  // the loss scale, which is lower now; the batch is spent.
+  // gradient is that of the whole batch, however it was split. A transaction:
+  // when it throws (NotFinite, OutOfMemory, Error for labels out of range,
+  // shapes that do not fit, ...) parameters, the optimiser's state, buffers,
+  // averaged weights, loss scale and sums are as before, bit for bit. False:
+  // the gradient overflowed fp16, and nothing has changed but the loss scale,
+  // which is lower now.
   virtual bool step(const data::Batch& batch, const StepOrder& order) = 0;
   // Of the last step, which was ordered to report.
   virtual StepReport report() = 0;
@@ -80,7 +101,13 @@ class Engine {
   }
 
   // Validation, in eval mode, with the averaged weights where there are some.
+  // When it throws, the sums are as before.
   virtual void evaluate(const data::Batch& batch) = 0;
+  // From now on evaluate() computes so many samples at once; 0: all of them.
+  // Losses that couple samples are not split.
+  virtual void set_evaluation_slice(int samples) {
+    static_cast<void>(samples);
+  }
   virtual MetricSums take_evaluation_sums() = 0;
 
   virtual EngineState capture() = 0;

@@ -1,10 +1,11 @@
 #include "temper/train/engine_batch.h"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include "temper/base/error.h"
 #include "temper/base/text.h"
 #include "temper/data/mix.h"
+#include "temper/libtorch/device_name.h"
 
 namespace temper::train {
 namespace {
@@ -57,7 +58,7 @@ BatchPlan plan_batches(
     const BatchLayout& layout,
     const RunData& data) {
   BatchPlan plan;
-  plan.device = at::Device(device);
+  plan.device = libtorch::device_of(device);
   plan.channels_last = layout.channels_last;
   plan.images = data.info.input == data::Input::image;
   if (data.augment != nullptr) {
@@ -78,7 +79,10 @@ Batch on_host(const data::Batch& batch, const BatchPlan& plan) {
 }
 
 BatchMover::BatchMover(const BatchPlan& plan, at::ScalarType type)
-    : device_(plan.device), images_(plan.images), type_(type) {
+    : device_(plan.device),
+      images_(plan.images),
+      channels_last_(plan.model_channels_last),
+      type_(type) {
   if (!plan.images || plan.mean.empty()) return;
   const auto channels = [&](const std::vector<float>& values) {
     return at::tensor(values).view({1, -1, 1, 1}).to(device_);
@@ -92,7 +96,14 @@ Batch BatchMover::moved(const Batch& host) const {
   for (at::Tensor* each : {&made.inputs, &made.targets, &made.soft_targets})
     if (each->defined()) *each = each->to(device_);
   if (images_ && made.inputs.scalar_type() == at::kByte) {
-    made.inputs = made.inputs.to(at::kFloat).div_(255);
+    // Bytes come with the channels last, whatever the model computes with.
+    made.inputs = made.inputs
+                      .to(at::kFloat,
+                          false,
+                          false,
+                          channels_last_ ? at::MemoryFormat::ChannelsLast
+                                         : at::MemoryFormat::Contiguous)
+                      .div_(255);
     if (mean_.defined()) made.inputs.sub_(mean_).div_(deviation_);
   }
   if (type_ == at::kFloat) return made;

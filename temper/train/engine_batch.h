@@ -16,6 +16,7 @@ struct BatchPlan {
   at::Device device = at::kCPU;
   bool channels_last = false; // how the loader lays images out
   bool images = true;
+  bool model_channels_last = false; // what bytes become on the device
   // Bytes become (x / 255 - mean) / deviation on the device.
   std::vector<float> mean;
   std::vector<float> deviation;
@@ -43,6 +44,7 @@ class BatchMover {
  private:
   at::Device device_;
   bool images_;
+  bool channels_last_;
   at::ScalarType type_;
   at::Tensor mean_; // undefined: none to take away
   at::Tensor deviation_;

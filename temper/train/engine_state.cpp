@@ -1,6 +1,6 @@
 #include "temper/train/engine_state.h"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include "temper/base/error.h"
 #include "temper/base/text.h"
@@ -18,7 +18,7 @@ EngineState saved(const std::vector<model::NamedTensor>& tensors) {
 void fill(
     const std::vector<model::NamedTensor>& tensors,
     const EngineState& state) {
-  const torch::NoGradGuard no_grad;
+  const at::NoGradGuard no_grad;
   for (const model::NamedTensor& each : tensors) {
     const auto found = state.tensors.find(each.name);
     if (found == state.tensors.end())

@@ -10,18 +10,8 @@ void Gate::clear(at::Tensor gradient) const {
   if (open_.defined()) gradient.masked_fill_(closed_, 0);
 }
 
-void Gate::scale(at::Tensor tensor, double by) const {
-  if (open_.defined())
-    tensor.mul_(number(by, 1));
-  else
-    tensor.mul_(by);
-}
-
-void Gate::add(at::Tensor tensor, const at::Tensor& other, double by) const {
-  if (open_.defined())
-    tensor.addcmul_(other, number(by, 0));
-  else
-    tensor.add_(other, by);
+at::Tensor Gate::scaled(const at::Tensor& tensor, double by) const {
+  return open_.defined() ? tensor.mul(number(by, 1)) : tensor.mul(by);
 }
 
 at::Tensor
@@ -30,23 +20,21 @@ Gate::sum(const at::Tensor& tensor, const at::Tensor& other, double by) const {
                          : tensor.add(other, by);
 }
 
-void Gate::add_ratio(
-    at::Tensor tensor,
+at::Tensor Gate::ratio_added(
+    const at::Tensor& tensor,
     const at::Tensor& over,
     const at::Tensor& under,
     double by) const {
-  if (open_.defined())
-    tensor.addcdiv_(over.mul(number(by, 0)), under);
-  else
-    tensor.addcdiv_(over, under, by);
+  return open_.defined() ? at::addcdiv(tensor, over.mul(number(by, 0)), under)
+                         : at::addcdiv(tensor, over, under, by);
 }
 
-void Gate::approach(at::Tensor tensor, const at::Tensor& goal, double by)
-    const {
-  if (open_.defined())
-    tensor.addcmul_(goal.sub(tensor), number(by, 0));
-  else
-    tensor.lerp_(goal, by);
+at::Tensor Gate::approached(
+    const at::Tensor& tensor,
+    const at::Tensor& goal,
+    double by) const {
+  return open_.defined() ? at::addcmul(tensor, goal.sub(tensor), number(by, 0))
+                         : at::lerp(tensor, goal, by);
 }
 
 // A handful a step: learning rate, betas, decay.

@@ -1,6 +1,6 @@
 #include "temper/train/gradients.h"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <cmath>
 
@@ -21,7 +21,7 @@ void forget_gradients(const std::vector<model::NamedTensor>& parameters) {
 at::Tensor gradient_norm(
     const std::vector<model::NamedTensor>& parameters,
     const at::Device& device) {
-  const torch::NoGradGuard no_grad;
+  const at::NoGradGuard no_grad;
   const auto type = sum_type(device);
   std::vector<at::Tensor> norms;
   for (const model::NamedTensor& each : parameters)
@@ -43,7 +43,7 @@ void clip_gradients(
     const std::vector<model::NamedTensor>& parameters,
     const config::Train& options,
     const at::Tensor& norm) {
-  const torch::NoGradGuard no_grad;
+  const at::NoGradGuard no_grad;
   const bool here = norm.device().is_cpu();
   double factor = 1;
   at::Tensor factor_there;

@@ -4,10 +4,16 @@
 #include <utility>
 
 #include "temper/base/error.h"
+#include "temper/base/text.h"
+#include "temper/memory/usage.h"
 #include "temper/plan/slowdown.h"
+#include "temper/train/attempt.h"
 #include "temper/train/loop_events.h"
+#include "temper/train/memory_watch.h"
 #include "temper/train/meter.h"
 #include "temper/train/progress.h"
+#include "temper/train/recovery.h"
+#include "temper/train/saver.h"
 #include "temper/train/updates.h"
 
 namespace temper::train {
@@ -20,18 +26,45 @@ class Loop {
   explicit Loop(const LoopParts& parts)
       : parts_(parts),
         config_(parts.config),
-        updates_(parts.config, parts.train.batches_per_epoch()) {}
+        updates_(parts.config, parts.train.batches_per_epoch()),
+        governor_(
+            parts.governor
+                ? *parts.governor
+                : memory::Governor(
+                      governor_options(parts.config, parts.engine.facts()))),
+        attempt_(parts.engine, governor_, [this](const auto& e) { tell(e); }),
+        device_(parts.engine.facts().device),
+        memory_(parts.forecast, device_, [this](const auto& e) { tell(e); }),
+        recovery_(
+            {parts.config,
+             parts.engine,
+             parts.train,
+             progress_,
+             [this](const auto& e) { tell(e); }}),
+        saver_(
+            {parts.config,
+             parts.journal,
+             parts.checkpoints,
+             parts.writer,
+             [this](const auto& e) { tell(e); },
+             parts.save_now,
+             {},
+             parts.heartbeats ? &parts.heartbeats->saving : nullptr}) {}
 
   void restore(const checkpoint::Snapshot& from) {
-    parts_.engine.restore({from.tensors});
     progress_ = Progress::from_json(from.loop);
+    parts_.engine.restore({from.tensors, progress_.engine_sums});
+    progress_.engine_sums = {};
+    governor_.restore(progress_.governor);
     meter_.add_earlier(progress_.seconds);
+    if (progress_.update > 0)
+      lr_ = updates_.lr(progress_.update - 1, progress_.plateau_drops);
     // Empty: the snapshot was taken between two epochs.
     resume_loader_ = from.loader;
   }
 
   bool finished() const {
-    return stopped_ || early_ || progress_.epoch >= epochs() ||
+    return stopped_ || early() || progress_.epoch >= epochs() ||
         updates_.reached_most(progress_.update);
   }
 
@@ -45,15 +78,15 @@ class Loop {
       parts_.train.start(progress_.epoch);
     else
       parts_.train.resume(std::exchange(resume_loader_, ""));
-    while (const data::Batch* batch = next_batch()) {
-      step(*batch);
-      if (parts_.stop && parts_.stop()) {
-        stopped_ = true;
-        break;
+    recovery_.begin();
+    do {
+      while (const data::Batch* batch = next_batch()) {
+        step(*batch);
+        if (must_stop()) return;
+        if (updates_.reached_most(progress_.update)) break;
+        if (saver_.due(progress_)) save({parts_.train.state()});
       }
-      if (updates_.reached_most(progress_.update)) break;
-    }
-    read_sums();
+    } while (!recovery_.settle());
     meter_.end_epoch();
     if (progress_.step == 0)
       throw Error(
@@ -61,9 +94,26 @@ class Loop {
           "Look at it with temper data check.");
   }
 
-  // Ctrl-C or SIGTERM between two steps: the state goes to disk as it is.
+  // Between two steps, or in the middle of a validation, which a resume begins
+  // again: the state goes to disk as it is.
   void save_stopped() {
-    save(parts_.train.state(), false);
+    doing(Phase::checkpoint);
+    if (saver_.has(progress_) && saver_.finish().empty()) return;
+    while (!save({parts_.train.state(), false, {}, true})) {
+    }
+    const std::string failed = saver_.finish();
+    if (!failed.empty() && parts_.checkpoints.list().empty())
+      throw not_saved("stopped", failed);
+    recovery_.settle(); // for the outcome: the checkpoint has them as they were
+  }
+
+  // The result is what is on disk.
+  void save_done() {
+    doing(Phase::checkpoint);
+    if (saver_.finish().empty()) return;
+    save({"", best_, score_, true}); // room may have been made
+    const std::string failed = saver_.finish();
+    if (!failed.empty()) throw not_saved("done", failed);
   }
 
   void validate() {
@@ -73,10 +123,17 @@ class Loop {
     if (parts_.val == nullptr || !due) return;
     const auto begin = Clock::now();
     std::int64_t done = 0;
+    doing(Phase::validating);
     parts_.val->start(0);
     while (const data::Batch* batch = parts_.val->next()) {
-      parts_.engine.evaluate(*batch);
+      doing(Phase::validating);
+      attempt_.evaluate(*batch);
+      watch_system();
       glimpse(++done, parts_.val->batches_per_epoch().value_or(0), true);
+      if (must_stop()) {
+        parts_.engine.take_evaluation_sums(); // a part of them: for nobody
+        return;
+      }
     }
     val_ = parts_.engine.take_evaluation_sums();
     validated_ = true;
@@ -85,33 +142,33 @@ class Loop {
 
   void close_epoch() {
     last_epoch_ = progress_.epoch_sums;
-    const bool best = judge_epoch();
+    best_ = judge_epoch();
     tell(epoch_event(
         progress_,
         meter_,
-        {lr_, memory_bytes(), best, validated_ ? &val_ : nullptr}));
+        {lr_, memory_bytes(), best_, validated_ ? &val_ : nullptr}));
+    memory_.after_epoch(progress_);
     ++progress_.epoch;
     progress_.step = 0;
     progress_.epoch_sums = {};
-    save("", best);
-    early_ = config_.train.early_stop > 0 &&
-        progress_.epochs_since_best >= config_.train.early_stop;
+    save({"", best_, score_, finished()});
   }
 
   Outcome outcome() const {
     Outcome made;
     made.ending = stopped_ ? Ending::kStopped
-        : early_           ? Ending::kEarly
+        : early()          ? Ending::kEarly
                            : Ending::kDone;
     made.updates = progress_.update;
     made.train = stopped_ ? progress_.epoch_sums : last_epoch_;
     made.val = val_;
-    made.best_metric = watched_;
+    made.best_metric = progress_.watched;
     made.best = progress_.best.value_or(std::nan(""));
     made.best_epoch = progress_.best_epoch;
     made.seconds = meter_.run_s();
     made.waiting_s = meter_.run_wait_s();
     made.evaluating_s = meter_.run_evaluating_s();
+    made.start_again = stopped_ && memory_.wants_restart();
     return made;
   }
 
@@ -119,44 +176,68 @@ class Loop {
   std::uint32_t epochs() const {
     return static_cast<std::uint32_t>(config_.train.epochs);
   }
+  bool early() const {
+    return config_.train.early_stop > 0 &&
+        progress_.epochs_since_best >= config_.train.early_stop;
+  }
   bool is_last_epoch() const {
     return progress_.epoch + 1 >= epochs() ||
         updates_.reached_most(progress_.update);
   }
 
+  // Somebody asked for it, or only a fresh process gives back what leaked.
+  bool must_stop() {
+    stopped_ = (parts_.stop && parts_.stop()) || memory_.wants_restart();
+    return stopped_;
+  }
+
   const data::Batch* next_batch() {
     const auto begin = Clock::now();
+    doing(Phase::data_wait);
     const data::Batch* batch = parts_.train.next();
     meter_.waited(Meter::seconds_since(begin));
     return batch;
   }
 
   void step(const data::Batch& batch) {
-    lr_ = updates_.lr(progress_.update, progress_.plateau_drops);
+    const bool reported = updates_.is_reported(progress_.update + 1);
     StepOrder order;
     order.epoch = progress_.epoch;
     order.update = progress_.update;
-    order.lr = lr_;
-    order.micro_batch = updates_.micro_batch();
-    order.report = updates_.is_reported(progress_.update + 1);
+    order.lr = updates_.lr(progress_.update, progress_.plateau_drops);
+    order.report = reported;
+    recovery_.arm(order);
+    lr_ = order.lr;
+    if (parts_.heartbeats != nullptr) {
+      parts_.heartbeats->update = progress_.update;
+      order.heartbeat = &parts_.heartbeats->training;
+    }
     const auto begin = Clock::now();
     bool updated = false;
     try {
-      updated = parts_.engine.step(batch, order);
-    } catch (const NotFinite& error) {
-      tell(not_finite_event(progress_, batch, error));
-      throw;
+      updated = attempt_.step(batch, order);
+    } catch (const NotFinite& bad) {
+      recovery_.not_finite(bad, &order);
+      return;
     }
     ++progress_.step;
     meter_.stepped(batch.size);
     watch_speed(Meter::seconds_since(begin));
     if (updated) {
       ++progress_.update;
-      if (order.report) report(batch);
+      recovery_.committed(order);
+      if (reported) report(batch);
+      watch_memory(order);
     } else {
       tell(overflow_event(progress_));
     }
+    watch_system();
     glimpse(progress_.step, updates_.per_epoch(), false);
+  }
+
+  void watch_system() {
+    if (!parts_.system) return;
+    if (auto event = parts_.system()) tell(*std::move(event));
   }
 
   void watch_speed(double step_s) {
@@ -165,30 +246,40 @@ class Loop {
     if (change) tell(speed_event(progress_, *change));
   }
 
-  // Off the CPU an update that was not finite shows only here.
-  void read_sums() {
-    try {
-      progress_.epoch_sums.add(parts_.engine.take_training_sums());
-    } catch (const NotFinite& error) {
-      tell(not_finite_event(progress_, {}, error));
-      throw;
-    }
-  }
-
   // Of the device where it tells, of the process otherwise.
   std::uint64_t memory_bytes() const {
     const std::uint64_t device = parts_.engine.memory_bytes();
     return device > 0 ? device : vitals_.rss_bytes;
   }
 
+  // The machine is looked at now and then, its tensors after every step.
+  void watch_memory(const StepOrder& order) {
+    constexpr double kEverySeconds = 2;
+    if (parts_.gauge && Meter::seconds_since(looked_) > kEverySeconds) {
+      vitals_ = parts_.gauge();
+      looked_ = Clock::now();
+    }
+    const int before = governor_.micro_batch();
+    attempt_.see(
+        memory_.after_step(
+            progress_,
+            {memory::tensor_usage(device_),
+             vitals_,
+             parts_.train.stats().memory_bytes,
+             before}),
+        order);
+    memory::reset_tensor_peak(device_);
+    if (governor_.micro_batch() != before) speed_.reset();
+  }
+
   void report(const data::Batch& batch) {
     if (parts_.gauge) vitals_ = parts_.gauge();
     const StepReport last = parts_.engine.report();
-    read_sums();
+    recovery_.settle(); // the step has read its numbers: they are good
     meter_.report();
     loss_ = last.loss;
     accuracy_ = metric(progress_.epoch_sums, "accuracy");
-    const int micro = updates_.micro_batch();
+    const int micro = governor_.micro_batch();
     tell(step_event(
         progress_,
         meter_,
@@ -197,34 +288,57 @@ class Loop {
 
   // Is it the best so far? Without validation data training's metrics tell.
   bool judge_epoch() {
+    score_ = std::nullopt;
     if (!validated_ && parts_.val != nullptr) return false;
     const MetricSums* val = validated_ ? &val_ : nullptr;
-    watched_ = watched_metric(config_, progress_.epoch_sums, val);
-    return train::close_epoch(
-        progress_,
-        config_,
-        watched_,
-        watched_value(watched_, progress_.epoch_sums, val));
+    const std::string watched =
+        watched_metric(config_, progress_.epoch_sums, val);
+    const double value = watched_value(watched, progress_.epoch_sums, val);
+    progress_.watched = watched;
+    score_ = larger_is_better(watched) ? value : -value;
+    return train::close_epoch(progress_, config_, watched, value);
   }
 
-  void save(const std::string& loader, bool best) {
+  // False: off the CPU an update that was not finite may show only here. The
+  // run is behind it then, and nothing was saved.
+  bool save(const Save& what) {
+    doing(Phase::checkpoint);
     progress_.seconds = meter_.run_s();
-    parts_.journal.sync();
-    checkpoint::Snapshot made;
-    made.update = progress_.update;
-    made.epoch = progress_.epoch;
-    made.loader = loader;
-    made.journal_offset = parts_.journal.offset();
-    made.loop = progress_.to_json();
-    made.writer = parts_.writer;
-    made.tensors = parts_.engine.capture().tensors;
-    parts_.checkpoints.save(made, best);
-    tell(checkpoint_event(progress_, best));
+    progress_.governor = governor_.state();
+    try {
+      saver_.save(progress_, parts_.engine.capture(), what);
+      return true;
+    } catch (const NotFinite& bad) {
+      recovery_.not_finite(bad, nullptr);
+      return false;
+    }
+  }
+
+  Error not_saved(const std::string& state, const std::string& why) const {
+    const auto last = parts_.checkpoints.list();
+    return Error(
+        cat("[train] the run is ",
+            state,
+            ", but its last checkpoint could not be written: ",
+            why),
+        last.empty()
+            ? "Make room, and start it again."
+            : cat("Make room and go on with --resume: it repeats what came "
+                  "after update ",
+                  last.back(),
+                  "."));
   }
 
   void tell(journal::Event event) {
+    doing(Phase::other);
     parts_.journal.append(event);
+    doing(Phase::telling);
     if (parts_.watcher.event) parts_.watcher.event(event);
+    doing(Phase::other);
+  }
+
+  void doing(Phase phase) const {
+    if (parts_.heartbeats != nullptr) parts_.heartbeats->training.beat(phase);
   }
 
   void glimpse(std::int64_t step, std::int64_t steps, bool validating) const {
@@ -241,26 +355,35 @@ class Loop {
     seen.samples_per_s = meter_.samples_per_s();
     seen.waiting = meter_.waiting();
     seen.memory_bytes = memory_bytes();
+    doing(Phase::telling);
     parts_.watcher.glimpse(seen);
+    doing(Phase::other);
   }
 
   const LoopParts& parts_;
   const config::Config& config_;
   Updates updates_;
   Progress progress_;
+  memory::Governor governor_;
+  Attempt attempt_;
+  std::string device_;
+  MemoryWatch memory_;
+  Clock::time_point looked_ = Clock::now(); // at the machine
+  Recovery recovery_;
   Meter meter_;
   machine::Sample vitals_; // as of the last report
   plan::SlowdownWatch speed_;
   std::string resume_loader_;
   bool stopped_ = false;
-  bool early_ = false;
   bool validated_ = false;
   MetricSums last_epoch_;
   MetricSums val_;
-  std::string watched_;
+  bool best_ = false; // was the last epoch
+  std::optional<double> score_; // its own, larger is better
   double lr_ = 0;
   double loss_ = std::nan("");
   double accuracy_ = std::nan("");
+  Saver saver_; // goes first: it may still tell something
 };
 
 } // namespace
@@ -270,13 +393,13 @@ Outcome run_loop(const LoopParts& parts, const checkpoint::Snapshot* resumed) {
   if (resumed != nullptr) loop.restore(*resumed);
   while (!loop.finished()) {
     loop.train_epoch();
-    if (loop.stopped()) {
-      loop.save_stopped();
-      break;
-    }
-    loop.validate();
-    loop.close_epoch();
+    if (!loop.stopped()) loop.validate();
+    if (!loop.stopped()) loop.close_epoch();
   }
+  if (loop.stopped())
+    loop.save_stopped();
+  else
+    loop.save_done();
   return loop.outcome();
 }
 

@@ -5,14 +5,18 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "temper/checkpoint/checkpoint.h"
 #include "temper/config/config.h"
 #include "temper/journal/journal.h"
 #include "temper/machine/gauges.h"
+#include "temper/memory/forecast.h"
+#include "temper/memory/governor.h"
 #include "temper/train/batches.h"
 #include "temper/train/engine.h"
+#include "temper/train/heartbeat.h"
 
 namespace temper::train {
 
@@ -47,9 +51,18 @@ struct LoopParts {
   Watcher watcher = {};
   // The machine as it is now, asked at reports; null: not looked at.
   std::function<machine::Sample()> gauge = {};
+  // How busy the machine is, asked after every step; mostly nothing.
+  std::function<std::optional<journal::Event>()> system = {};
   int cores = 1; // of the machine
   // Asked after every step: true ends the run there, with a checkpoint.
   std::function<bool()> stop = {};
+  // True once each time a checkpoint is wanted now.
+  std::function<bool()> save_now = {};
+  Heartbeats* heartbeats = nullptr; // null: nobody watches
+  // Says how many samples are computed at once; nothing: one is made from the
+  // config.
+  std::optional<memory::Governor> governor = {};
+  memory::Forecast forecast = {}; // of what a step takes; empty: not known
 };
 
 enum class Ending {
@@ -69,6 +82,8 @@ struct Outcome {
   double seconds = 0;
   double waiting_s = 0; // for data
   double evaluating_s = 0;
+  // Stopped because only a fresh process gives leaked memory back.
+  bool start_again = false;
 };
 
 // From the beginning, or from `resumed`.

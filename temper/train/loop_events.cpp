@@ -60,8 +60,18 @@ Event epoch_event(
   return event;
 }
 
-Event checkpoint_event(const Progress& progress, bool best) {
-  return {"checkpoint", 0, {{"update", progress.update}, {"best", best}}};
+Event checkpoint_event(const checkpoint::Written& written) {
+  Event event{
+      written.failed.empty() ? "checkpoint" : "checkpoint_failed",
+      0,
+      {{"update", written.update}, {"best", written.best}}};
+  if (!written.failed.empty()) {
+    event.fields.emplace_back("why", written.failed);
+    return event;
+  }
+  event.fields.emplace_back("seconds", written.seconds);
+  event.fields.emplace_back("bytes", static_cast<std::int64_t>(written.bytes));
+  return event;
 }
 
 Event speed_event(const Progress& progress, const plan::SpeedChange& change) {
@@ -87,23 +97,6 @@ Event overflow_event(const Progress& progress) {
             "the loss scale is halved")},
        {"epoch", std::int64_t{progress.epoch}},
        {"update", progress.update}}};
-}
-
-Event not_finite_event(
-    const Progress& progress,
-    const data::Batch& batch,
-    const NotFinite& error) {
-  std::vector<std::string> samples;
-  for (int i = 0; batch.indices != nullptr && i < batch.size; ++i)
-    samples.push_back(cat(batch.indices[i]));
-  return {
-      "incident",
-      0,
-      {{"what", std::string("not finite")},
-       {"why", std::string(error.what())},
-       {"epoch", std::int64_t{progress.epoch}},
-       {"update", progress.update},
-       {"samples", journal::Json{cat("[", join(samples, ","), "]")}}}};
 }
 
 } // namespace temper::train

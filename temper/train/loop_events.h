@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "temper/checkpoint/writer.h"
 #include "temper/data/loader.h"
 #include "temper/journal/event.h"
 #include "temper/plan/slowdown.h"
@@ -34,7 +35,8 @@ journal::Event epoch_event(
     const Meter& meter,
     const EpochTold& epoch);
 
-journal::Event checkpoint_event(const Progress& progress, bool best);
+// On disk, or why it is not.
+journal::Event checkpoint_event(const checkpoint::Written& written);
 
 // The run became slow, or fast again, and why.
 journal::Event speed_event(
@@ -43,11 +45,5 @@ journal::Event speed_event(
 
 // fp16 could not hold the gradient: the update was left out.
 journal::Event overflow_event(const Progress& progress);
-
-// With the samples of the batch, so that they can be looked at.
-journal::Event not_finite_event(
-    const Progress& progress,
-    const data::Batch& batch,
-    const NotFinite& error);
 
 } // namespace temper::train

@@ -9,13 +9,13 @@ namespace temper::train {
 
 void LossScale::update(bool overflowed) {
   if (overflowed) {
-    scale_ *= kBackoff;
-    good_steps_ = 0;
-    if (scale_ < 1)
+    if (scale_ * kBackoff < 1)
       throw Error(
           "[train] the gradients overflow fp16 even unscaled: the loss scale "
           "fell below 1.",
           "Set precision = \"bf16\" or \"fp32\", or lower optimizer.lr.");
+    scale_ *= kBackoff;
+    good_steps_ = 0;
     return;
   }
   if (++good_steps_ < kInterval) return;

@@ -1,6 +1,6 @@
 #include "temper/train/losses.h"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 namespace temper::train {
 
@@ -26,7 +26,7 @@ at::Tensor CrossEntropy::soft_sum(
 
 double CrossEntropy::units(const at::Tensor& labels) const {
   if (!weights_here.defined()) return static_cast<double>(labels.numel());
-  const torch::NoGradGuard no_grad;
+  const at::NoGradGuard no_grad;
   return weights_here.index_select(0, labels.reshape({-1}))
       .sum()
       .item<double>();

@@ -32,6 +32,7 @@ std::shared_ptr<model::Module> module_of(const RunModel& chosen) {
   if (chosen.program) {
     model::ExecutorOptions options;
     options.still_norms = chosen.still_norms;
+    options.norm_group = chosen.norm_group;
     return std::make_shared<model::GraphModule>(
         *chosen.program, std::move(options));
   }
@@ -57,6 +58,7 @@ std::unique_ptr<Engine> make_engine_with(
   parts.model_name = request.model.name;
   parts.task = make_task(module_of(request.model), request);
   parts.batch = plan_batches(request.device, request.layout, request.data);
+  parts.batch.model_channels_last = request.channels_last;
   parts.joined = request.joined;
   parts.precision = request.precision;
   parts.channels_last = request.channels_last;

@@ -1,6 +1,6 @@
 #include "temper/train/precision.h"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include "temper/base/error.h"
 #include "temper/base/text.h"
@@ -33,7 +33,7 @@ at::ScalarType Precision::weights_type() const {
 void Precision::unscale(
     const std::vector<model::NamedTensor>& parameters) const {
   if (!scales_) return;
-  const torch::NoGradGuard no_grad;
+  const at::NoGradGuard no_grad;
   for (const model::NamedTensor& each : parameters)
     if (each.tensor.grad().defined()) each.tensor.grad().mul_(scale_.inverse());
 }

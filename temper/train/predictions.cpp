@@ -1,6 +1,6 @@
 #include "temper/train/predictions.h"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 
@@ -15,7 +15,7 @@ void PredictionCounts::add(
     const at::Tensor& labels,
     int top,
     bool confusion) {
-  const torch::NoGradGuard no_grad;
+  const at::NoGradGuard no_grad;
   // Classes last, a row a prediction.
   const at::Tensor scores = (logits.dim() > 2 ? logits.movedim(1, -1) : logits)
                                 .detach()
@@ -32,39 +32,41 @@ void PredictionCounts::add(
     return rank.lt(std::min(k, classes)).logical_and_(finite).sum(at::kInt);
   };
   const at::Tensor counts = at::stack({right(1), right(std::max(top, 1))});
-  correct_ = correct_.defined() ? correct_.add_(counts) : counts;
-  predictions_ += truth.size(0);
-  top_ = top;
-  if (!confusion) return;
-  classes_ = static_cast<int>(classes);
-  if (!confusion_.defined())
-    confusion_ =
-        at::zeros({classes * classes}, scores.options().dtype(at::kInt));
-  const at::Tensor cell = truth.mul(classes).add_(scores.argmax(1));
-  confusion_.index_add_(
-      0, cell, at::ones({cell.size(0)}, confusion_.options()));
+  PredictionCounts next = *this;
+  next.correct_ = correct_.defined() ? correct_.add(counts) : counts;
+  next.predictions_ += truth.size(0);
+  next.top_ = top;
+  if (confusion) {
+    next.classes_ = static_cast<int>(classes);
+    const at::Tensor cell = truth.mul(classes).add_(scores.argmax(1));
+    const auto type = scores.options().dtype(at::kInt);
+    const at::Tensor before = confusion_.defined()
+        ? confusion_
+        : at::zeros({classes * classes}, type);
+    next.confusion_ = before.index_add(0, cell, at::ones({cell.size(0)}, type));
+  }
+  *this = next;
 }
 
-void PredictionCounts::take(MetricSums& sums) {
+void PredictionCounts::read(MetricSums& sums) const {
   if (correct_.defined()) {
     // Copied as they are: a copy from MPS that converts can harm its source.
-    const at::Tensor read = correct_.to(at::kCPU).to(at::kLong);
-    sums.correct = read[0].item<std::int64_t>();
-    sums.correct_top = read[1].item<std::int64_t>();
+    const at::Tensor read = correct_.to(at::kCPU);
+    sums.correct = read.data_ptr<std::int32_t>()[0];
+    sums.correct_top = read.data_ptr<std::int32_t>()[1];
     sums.predictions = predictions_;
     sums.top = top_;
   }
   if (confusion_.defined()) {
-    const at::Tensor read = confusion_.to(at::kCPU).to(at::kLong);
-    const auto* cells = read.data_ptr<std::int64_t>();
+    const at::Tensor read = confusion_.to(at::kCPU);
+    const auto* cells = read.data_ptr<std::int32_t>();
     sums.classes = classes_;
     sums.confusion.assign(cells, cells + read.numel());
   }
-  *this = {};
 }
 
 void ErrorSums::add(const at::Tensor& output, const at::Tensor& target) {
-  const torch::NoGradGuard no_grad;
+  const at::NoGradGuard no_grad;
   const auto type = sum_type(output.device());
   const at::Tensor truth = target.to(type);
   const at::Tensor error = output.detach().to(type).sub(truth);
@@ -73,20 +75,20 @@ void ErrorSums::add(const at::Tensor& output, const at::Tensor& target) {
        error.mul(error).sum(),
        truth.sum(),
        truth.mul(truth).sum()});
-  sums_ = sums_.defined() ? sums_.add_(sums) : sums;
+  sums_ = sums_.defined() ? sums_.add(sums) : sums;
   numbers_ += target.numel();
 }
 
-void ErrorSums::take(MetricSums& sums) {
+void ErrorSums::read(MetricSums& sums) const {
   if (sums_.defined()) {
     const at::Tensor read = sums_.to(at::kCPU).to(at::kDouble);
-    sums.absolute_error = read[0].item<double>();
-    sums.squared_error = read[1].item<double>();
-    sums.target_sum = read[2].item<double>();
-    sums.target_squares = read[3].item<double>();
+    const auto* each = read.data_ptr<double>();
+    sums.absolute_error = each[0];
+    sums.squared_error = each[1];
+    sums.target_sum = each[2];
+    sums.target_squares = each[3];
     sums.numbers = numbers_;
   }
-  *this = {};
 }
 
 } // namespace temper::train

@@ -1,5 +1,6 @@
 // Right and wrong predictions, counted on the device and read when somebody
-// asks. Used by the tasks. Includes torch: see task.h.
+// asks. A copy is cheap and stays as it is: what is added makes new tensors.
+// Used by the tasks. Includes torch: see task.h.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -19,8 +20,7 @@ class PredictionCounts {
       const at::Tensor& labels,
       int top,
       bool confusion);
-  // Reads and forgets. Waits for the device.
-  void take(MetricSums& sums);
+  void read(MetricSums& sums) const; // waits for the device
 
  private:
   at::Tensor correct_; // 2 counts: best, among the best `top`
@@ -34,7 +34,7 @@ class PredictionCounts {
 class ErrorSums {
  public:
   void add(const at::Tensor& output, const at::Tensor& target);
-  void take(MetricSums& sums);
+  void read(MetricSums& sums) const;
 
  private:
   at::Tensor sums_; // absolute, squared, target, target squared

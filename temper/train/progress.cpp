@@ -64,6 +64,29 @@ MetricSums sums_of(const json& from) {
   return sums;
 }
 
+json to_json(const GuardState& guard) {
+  json losses = json::array();
+  for (const double loss : guard.losses)
+    losses.push_back(number(loss));
+  return {
+      {"in_a_row", guard.in_a_row},
+      {"rollbacks", guard.rollbacks},
+      {"furthest", guard.furthest},
+      {"lr_factor", guard.lr_factor},
+      {"losses", losses}};
+}
+
+GuardState guard_of(const json& from) {
+  GuardState guard;
+  guard.in_a_row = from.at("in_a_row");
+  guard.rollbacks = from.at("rollbacks");
+  guard.furthest = from.at("furthest");
+  guard.lr_factor = from.at("lr_factor");
+  for (const json& loss : from.at("losses"))
+    guard.losses.push_back(number_of(loss));
+  return guard;
+}
+
 } // namespace
 
 std::string Progress::to_json() const {
@@ -72,9 +95,13 @@ std::string Progress::to_json() const {
       {"update", update},
       {"step", step},
       {"epoch_sums", train::to_json(epoch_sums)},
+      {"engine_sums", train::to_json(engine_sums)},
+      {"watched", watched},
       {"best_epoch", best_epoch},
       {"epochs_since_best", epochs_since_best},
       {"plateau_drops", plateau_drops},
+      {"guard", train::to_json(guard)},
+      {"governor", governor},
       {"seconds", seconds}};
   if (best) made["best"] = number(*best);
   return made.dump();
@@ -88,10 +115,17 @@ Progress Progress::from_json(const std::string& text) {
     made.update = from.at("update");
     made.step = from.at("step");
     made.epoch_sums = sums_of(from.at("epoch_sums"));
+    // Checkpoints of format 1 have neither.
+    if (from.contains("engine_sums"))
+      made.engine_sums = sums_of(from.at("engine_sums"));
+    made.watched = from.value("watched", "");
     if (from.contains("best")) made.best = number_of(from.at("best"));
     made.best_epoch = from.at("best_epoch");
     made.epochs_since_best = from.at("epochs_since_best");
     made.plateau_drops = from.at("plateau_drops");
+    // Older runs had neither.
+    if (from.contains("guard")) made.guard = guard_of(from.at("guard"));
+    made.governor = from.value("governor", "");
     made.seconds = from.at("seconds");
     return made;
   } catch (const std::exception& error) {

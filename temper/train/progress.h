@@ -8,6 +8,7 @@
 #include <string>
 
 #include "temper/config/config.h"
+#include "temper/train/guard.h"
 #include "temper/train/metrics.h"
 
 namespace temper::train {
@@ -17,10 +18,14 @@ struct Progress {
   std::int64_t update = 0; // committed
   std::int64_t step = 0; // of the epoch, done
   MetricSums epoch_sums; // of those steps
+  MetricSums engine_sums; // of those steps, and not in epoch_sums yet
+  std::string watched; // metric, as the last epoch was judged; empty: none yet
   std::optional<double> best; // of the metric that is watched
   std::uint32_t best_epoch = 0;
   std::int64_t epochs_since_best = 0;
   int plateau_drops = 0;
+  GuardState guard;
+  std::string governor; // its own JSON; empty: none yet
   double seconds = 0; // trained, over all its sessions
 
   std::string to_json() const;

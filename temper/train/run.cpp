@@ -1,176 +1,100 @@
 #include "temper/train/run.h"
 
 #include "temper/base/atomic_file.h"
-#include "temper/base/environment.h"
-#include "temper/base/error.h"
-#include "temper/base/file.h"
 #include "temper/base/log.h"
 #include "temper/base/text.h"
-#include "temper/config/load.h"
 #include "temper/config/print.h"
-#include "temper/libtorch/facts.h"
-#include "temper/train/calibration.h"
+#include "temper/journal/aside.h"
+#include "temper/journal/run_lock.h"
+#include "temper/machine/awake.h"
+#include "temper/machine/system_watch.h"
+#include "temper/train/forecast.h"
+#include "temper/train/hang.h"
+#include "temper/train/memory_watch.h"
+#include "temper/train/resume_rules.h"
 #include "temper/train/run_events.h"
-#include "temper/train/transfer_run.h"
+#include "temper/train/run_parts.h"
 
 namespace temper::train {
 namespace {
 
-// Everything a run needs, made in the order in which it is needed.
-struct Parts {
-  RunData data;
-  RunModel model;
-  BatchLayout layout;
-  std::unique_ptr<Engine> engine;
-  std::unique_ptr<Batches> train;
-  std::unique_ptr<Batches> val;
-  RunPlan plan;
-};
-
-RunPlan plan_of(const Parts& parts) {
-  RunPlan plan;
-  plan.engine = parts.engine->facts();
-  plan.source = parts.data.source;
-  plan.train_samples = parts.data.train_samples;
-  plan.val_samples = parts.data.val_samples;
-  plan.input_shape = parts.data.input_shape;
-  plan.classes = parts.data.info.classes;
-  plan.notes = parts.data.notes;
-  plan.notes.insert(
-      plan.notes.end(), parts.model.notes.begin(), parts.model.notes.end());
-  plan.updates_per_epoch = parts.train->batches_per_epoch().value_or(0);
-  return plan;
-}
-
-// Of all epochs; nothing when a generator does not say.
-std::optional<std::int64_t> steps_of(
-    const config::Config& config,
-    const RunData& data) {
-  const std::int64_t most = config.train.max_steps;
-  if (data.train_samples == 0)
-    return most > 0 ? std::optional(most) : std::nullopt;
-  const std::int64_t batch = config.train.batch * config.train.accumulate;
-  const std::int64_t all =
-      (data.train_samples + batch - 1) / batch * config.train.epochs;
-  return most > 0 ? std::min(most, all) : all;
-}
-
-// What a run goes on from.
-struct Earlier {
-  checkpoint::Snapshot snapshot;
-  plan::Plan settings;
-};
-
-Parts prepare(const RunRequest& request, const Earlier* from, bool dry) {
-  const config::Config& config = request.config;
-  const Environment environment = current_environment();
-  Parts parts;
-  parts.data =
-      open_data(config, environment, request.machine.memory.usable_bytes());
-  if (request.own_model.empty())
-    parts.model = choose_model(config, parts.data);
-  else
-    parts.model.name = request.own_model;
-  apply_recompute(parts.model, config, request.machine.memory.usable_bytes());
-  if (from != nullptr) take_weights(parts.model, from->snapshot.tensors);
-  // A run that goes on keeps its settings: others would give other bits.
-  const plan::Plan settings = from != nullptr
-      ? from->settings
-      : plan_settings(
-            {config,
-             request.machine,
-             parts.model,
-             parts.data,
-             request.make_engine,
-             request.version,
-             environment,
-             steps_of(config, parts.data),
-             request.planning});
-  const plan::Setting setting = settings.setting();
-  libtorch::set_threads(setting.threads, 1);
-  parts.layout = layout_for(setting, config);
-  auto transfer = prepare_transfer(
-      {config,
-       parts.data,
-       parts.model,
-       setting.device,
-       parts.layout,
-       environment,
-       request.make_engine,
-       request.make_extractor,
-       request.preparing,
-       dry});
-  if (transfer) {
-    parts.engine = std::move(transfer->engine);
-    parts.train = std::move(transfer->train);
-    parts.val = std::move(transfer->val);
-    for (std::string& note : transfer->notes)
-      parts.model.notes.push_back(std::move(note));
-  } else {
-    parts.engine = request.make_engine(
-        {config,
-         parts.model,
-         parts.data,
-         setting.device,
-         parts.layout,
-         {},
-         setting.precision,
-         setting.layout == "channels_last"});
-    parts.train = train_batches(parts.data, config, parts.layout);
-    parts.val = val_batches(parts.data, config, parts.layout);
-  }
-  parts.plan = plan_of(parts);
-  parts.plan.settings = settings;
-  if (parts.model.program)
-    parts.plan.parameters = parameter_table(parts.model.program->graph, config);
-  return parts;
-}
-
-Earlier earlier(const journal::RunDirectory& directory) {
-  auto snapshot = checkpoint::Store(directory.checkpoints(), 2).load_latest();
-  if (!snapshot)
-    throw Error(
-        cat("[train] ", directory.name(), " has no checkpoint to go on from."),
-        cat("Start it again: temper train ", directory.config().string(), "."));
-  return {
-      *std::move(snapshot),
-      settings_in(read_small_file(directory.plan()).value_or(""))};
-}
-
-journal::RunDirectory new_directory(
+void write_about(
+    const journal::RunDirectory& directory,
     const RunRequest& request,
     const RunPlan& plan) {
-  const auto directory = journal::make_run_directory(
-      request.config.run.dir,
-      request.config.run.name,
-      plan.engine.model,
-      plan.source);
   write_file_atomically(directory.config(), config::to_toml(request.config));
   write_file_atomically(directory.machine(), machine::to_json(request.machine));
   write_file_atomically(directory.plan(), plan_json(plan) + "\n");
-  return directory;
+}
+
+// The length may be another, if that changes nothing of what was done.
+void check_length(const Earlier& from, const RunParts& parts) {
+  if (from.snapshot)
+    check_length(
+        from.was,
+        from.now,
+        parts.train->batches_per_epoch(),
+        Progress::from_json(from.snapshot->loop));
+}
+
+// So that the next resume goes on from here.
+void keep_changes(
+    const journal::RunDirectory& directory,
+    const Earlier& from,
+    const RunPlan& plan) {
+  const auto changed = changed_keys(from.was, from.now);
+  if (!changed.empty()) {
+    log::note(cat("the run goes on with another ", join(changed, ", "), "."));
+    write_file_atomically(directory.config(), config::to_toml(from.now));
+  }
+  if (from.new_settings)
+    write_file_atomically(directory.plan(), plan_json(plan) + "\n");
 }
 
 } // namespace
 
 RunPlan plan_run(const RunRequest& request) {
-  return prepare(request, nullptr, true).plan;
+  RunParts parts = prepare(request, nullptr, true);
+  if (request.config.device == "sim" && request.config.model.freeze.empty()) {
+    parts.train->start(0);
+    if (const data::Batch* batch = parts.train->next())
+      parts.plan.fit = fit_on_sim(
+          *parts.engine, *batch, request.config.sim.memory.bytes.value_or(0));
+  }
+  return parts.plan;
 }
 
 RunResult run(const RunRequest& asked) {
   RunRequest request = asked;
   RunResult result;
+  std::optional<journal::RunLock> lock;
+  const auto take = [&](const journal::RunDirectory& directory) {
+    result.directory = directory;
+    lock.emplace(directory);
+    if (request.opened) request.opened(directory);
+  };
   std::optional<Earlier> from;
   if (request.resume) {
-    result.directory = {*request.resume};
-    request.config = config::load(result.directory.config(), {}).config;
-    from = earlier(result.directory);
+    take({*request.resume});
+    from = find_earlier(result.directory, request.changes, request.machine);
+    request.config = from->now;
   }
-  Parts parts = prepare(request, from ? &*from : nullptr, false);
-  const checkpoint::Snapshot* snapshot = from ? &from->snapshot : nullptr;
+  RunParts parts = prepare(request, from ? &*from : nullptr, false);
+  if (request.config.device == "sim") set_up_sim(request.config.sim, true);
   result.plan = parts.plan;
-  if (snapshot == nullptr)
-    result.directory = new_directory(request, parts.plan);
+  if (from) {
+    check_length(*from, parts);
+    keep_changes(result.directory, *from, parts.plan);
+  } else {
+    take(journal::make_run_directory(
+        request.config.run.dir,
+        request.config.run.name,
+        parts.plan.engine.model,
+        parts.plan.source));
+    write_about(result.directory, request, parts.plan);
+  }
+  const checkpoint::Snapshot* snapshot =
+      from && from->snapshot ? &*from->snapshot : nullptr;
 
   journal::Journal journal(result.directory.journal());
   const auto tell = [&](journal::Event event) {
@@ -178,42 +102,65 @@ RunResult run(const RunRequest& asked) {
     if (request.watcher.event) request.watcher.event(event);
   };
   const std::string writer = writer_json(request, parts.plan);
-  if (snapshot != nullptr) {
-    journal.truncate(snapshot->journal_offset);
-    if (snapshot->writer != writer)
-      log::warn(
-          "the checkpoint was written by another build, device or number of "
-          "threads: the run goes on, and its result may differ in the last "
-          "bits from an undisturbed one.");
-    tell(resume_event(snapshot->update, writer));
-  } else {
+  if (!from || !cut_journal(journal, result.directory, *from))
     tell(run_event(result.directory.name(), request, parts.plan, writer));
+  if (from) {
+    warn_of_other_writer(*from, writer);
+    tell(resume_event(
+        snapshot == nullptr ? 0 : snapshot->update, writer, request.origin));
   }
+  tell(forecast_event(parts.plan.forecast));
+  for (const journal::Event& event : journal::missing_aside(result.directory))
+    tell(event);
+  if (request.began) request.began(result.directory, request.config);
   if (request.planned) request.planned(parts.plan, request.config);
 
   checkpoint::Store store(
       result.directory.checkpoints(),
-      static_cast<int>(request.config.checkpoint.keep_last));
+      {static_cast<int>(request.config.checkpoint.keep_last),
+       static_cast<int>(request.config.checkpoint.keep_best)});
   machine::Gauges gauges;
+  machine::SystemWatch system(
+      request.config.track.system_seconds,
+      request.machine.memory.physical_bytes);
+  Heartbeats own;
+  Heartbeats& heartbeats = request.heartbeats ? *request.heartbeats : own;
   const LoopParts loop{
-      request.config,
-      *parts.engine,
-      *parts.train,
-      parts.val.get(),
-      journal,
-      store,
-      writer,
-      request.watcher,
-      [&] { return gauges.read(); },
-      request.machine.cpu.logical,
-      request.stop};
+      .config = request.config,
+      .engine = *parts.engine,
+      .train = *parts.train,
+      .val = parts.val.get(),
+      .journal = journal,
+      .checkpoints = store,
+      .writer = writer,
+      .watcher = request.watcher,
+      .gauge = [&] { return gauges.read(); },
+      .system = [&] { return system_event(system.due()); },
+      .cores = request.machine.cpu.logical,
+      .stop = request.stop,
+      .save_now = request.save_now,
+      .heartbeats = &heartbeats,
+      .governor = memory::Governor(governor_options(
+          request.config, parts.plan.engine, parts.plan.forecast)),
+      .forecast = parts.plan.forecast};
+  const machine::KeepAwake awake(cat("temper trains ", parts.model.name));
   try {
+    const RunWatch watch(
+        {heartbeats,
+         request.config.watchdog.seconds,
+         result.directory,
+         parts.train.get(),
+         parts.val.get(),
+         request.give_up});
     result.outcome = run_loop(loop, snapshot);
   } catch (const std::exception& error) {
     tell(failed_event(error));
     journal.sync();
     throw;
   }
+  if (request.finishing)
+    for (const std::string& path : request.finishing(result))
+      tell(artifact_event(path, result.outcome.updates));
   tell(end_event(result.outcome, result.plan));
   journal.sync();
   return result;

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "temper/config/config.h"
+#include "temper/config/load.h"
 #include "temper/journal/run_directory.h"
 #include "temper/machine/machine.h"
 #include "temper/plan/plan.h"
@@ -16,6 +17,7 @@
 #include "temper/train/loop.h"
 #include "temper/train/make_engine.h"
 #include "temper/train/parameter_table.h"
+#include "temper/train/sim_fit.h"
 
 namespace temper::train {
 
@@ -30,22 +32,48 @@ struct RunPlan {
   std::int64_t updates_per_epoch = 0; // 0: not known
   std::vector<std::string> notes;
   std::vector<ParameterRow> parameters; // by module; empty: an opaque model
+  std::optional<SimFit> fit; // of a dry run on the simulated device
   plan::Plan settings; // device, layout, threads, ..., each with its reason
+  memory::Forecast forecast; // of memory
+};
+
+struct RunResult {
+  Outcome outcome;
+  journal::RunDirectory directory;
+  RunPlan plan;
 };
 
 struct RunRequest {
   config::Config config;
   machine::Machine machine; // as probe() saw it
-  // A run to go on with, by its directory; its own config counts then.
+  // A run to go on with, by its directory; its own config counts then, with
+  // these changes, which must not make it another run (resume_rules.h).
   std::optional<std::filesystem::path> resume;
+  std::vector<config::Assignment> changes;
   std::string version; // of temper, for the journal
   Watcher watcher;
   std::function<bool()> stop; // as LoopParts has it
+  std::function<bool()> save_now; // as LoopParts has it
+  // Told as soon as there is a directory, which this process alone then has.
+  std::function<void(const journal::RunDirectory&)> opened = {};
+  // Signs of life, where somebody else wants to see them; null: our own.
+  Heartbeats* heartbeats = nullptr;
+  // Ends the process when the run hangs; null: a hang is told and that is all.
+  std::function<void()> give_up = {};
   MakeEngine make_engine = train::make_engine;
   // Not empty: make_engine brings a network of its own, of this name, and
   // config.model is not looked at.
   std::string own_model;
   MakeExtractor make_extractor = train::make_extractor;
+  // Who started it from where, for the journal: a JSON object.
+  std::string origin = "{}";
+  // Told when the journal has its first line, before the first step; the
+  // config is the run's own, also when it goes on.
+  std::function<void(const journal::RunDirectory&, const config::Config&)>
+      began;
+  // After the last step: may write files into the run's directory, and says
+  // which. Their paths below it go into the journal, before its end.
+  std::function<std::vector<std::string>(const RunResult&)> finishing;
   // Told what settings are being measured.
   std::function<void(const std::string&)> planning;
   // Told while features are computed; may throw to give up.
@@ -56,12 +84,6 @@ struct RunRequest {
 };
 
 RunPlan plan_run(const RunRequest& request);
-
-struct RunResult {
-  Outcome outcome;
-  journal::RunDirectory directory;
-  RunPlan plan;
-};
 
 RunResult run(const RunRequest& request);
 

@@ -93,11 +93,39 @@ Event run_event(
        {"plan", journal::Json{plan_json(plan)}},
        {"machine",
         journal::Json{json::parse(machine::to_json(request.machine)).dump()}},
-       {"writer", writer}}};
+       {"writer", writer},
+       {"origin", journal::Json{request.origin}}}};
 }
 
-Event resume_event(std::int64_t update, const std::string& writer) {
-  return {"resume", 0, {{"update", update}, {"writer", writer}}};
+Event resume_event(
+    std::int64_t update,
+    const std::string& writer,
+    const std::string& origin) {
+  return {
+      "resume",
+      0,
+      {{"update", update},
+       {"writer", writer},
+       {"origin", journal::Json{origin}}}};
+}
+
+Event artifact_event(const std::string& path, std::int64_t update) {
+  const std::string folder = "artifacts/";
+  return {
+      "artifact",
+      0,
+      {{"path", path},
+       {"name", starts_with(path, folder) ? path.substr(folder.size()) : path},
+       {"update", update}}};
+}
+
+std::optional<Event> system_event(
+    const std::optional<machine::SystemReading>& reading) {
+  if (!reading) return std::nullopt;
+  Event event{"system", 0, {}};
+  for (const auto& [name, value] : *reading)
+    event.fields.emplace_back(name, value);
+  return event;
 }
 
 Event end_event(const Outcome& outcome, const RunPlan& plan) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "temper/journal/event.h"
+#include "temper/machine/system_watch.h"
 #include "temper/train/run.h"
 
 namespace temper::train {
@@ -22,7 +23,15 @@ journal::Event run_event(
     const RunRequest& request,
     const RunPlan& plan,
     const std::string& writer);
-journal::Event resume_event(std::int64_t update, const std::string& writer);
+journal::Event resume_event(
+    std::int64_t update,
+    const std::string& writer,
+    const std::string& origin);
+// A file that the run left in its directory.
+journal::Event artifact_event(const std::string& path, std::int64_t update);
+// Nothing when there is no reading.
+std::optional<journal::Event> system_event(
+    const std::optional<machine::SystemReading>& reading);
 // With the confusion matrix and each class's accuracy where there are classes.
 journal::Event end_event(const Outcome& outcome, const RunPlan& plan);
 journal::Event failed_event(const std::exception& error);

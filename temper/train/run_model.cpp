@@ -206,6 +206,12 @@ RunModel choose_model(const config::Config& config, const RunData& data) {
     made.name = path.filename().string();
     made.torchscript = path;
     made.outputs = outputs;
+    if (config.model.bn_group > 0)
+      throw Error(
+          cat("[train] model.bn_group needs a graph, and ",
+              made.name,
+              " is TorchScript, which temper does not look into."),
+          "Export the model with torch.export, or set model.bn_group = 0.");
     freeze_opaque(made, config.model.freeze);
     return made;
   }
@@ -233,6 +239,7 @@ RunModel choose_model(const config::Config& config, const RunData& data) {
   }
   check_rates(config, made.program->graph);
   made.outputs = outputs_of(made.program->graph);
+  made.norm_group = config.model.bn_group;
   return made;
 }
 

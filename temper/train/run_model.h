@@ -21,6 +21,7 @@ struct RunModel {
   std::int64_t outputs = 0; // classes or numbers; 0: not known
   // Frozen BatchNorms, by their tensors: they stay in eval mode.
   std::vector<std::string> still_norms;
+  std::int64_t norm_group = 0; // model.bn_group
   // Of a TorchScript file: parameters that keep their values, by pattern.
   std::vector<std::string> freeze;
   std::vector<std::string> notes; // what passes and weights said

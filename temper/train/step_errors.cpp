@@ -5,7 +5,9 @@
 #include "temper/base/error.h"
 #include "temper/base/text.h"
 #include "temper/libtorch/messages.h"
+#include "temper/libtorch/out_of_memory.h"
 #include "temper/model/tensors.h"
+#include "temper/train/engine.h"
 #include "temper/train/mixtures.h"
 
 namespace temper::train {
@@ -75,6 +77,22 @@ void rethrow_of_step(const StepContext& context) {
             libtorch::first_line(message),
             "."),
         cat("It was given: ", given(context), "."));
+  }
+}
+
+void rethrow_of_memory(std::int64_t samples) {
+  try {
+    throw;
+  } catch (const NotFinite&) {
+    throw;
+  } catch (const std::exception& error) {
+    if (!libtorch::is_out_of_memory(error)) throw;
+    throw OutOfMemory(cat(
+        "[train] out of memory",
+        samples > 0 ? cat(" with a batch of ", plural(samples, "sample")) : "",
+        ": ",
+        libtorch::first_line(error.what()),
+        "."));
   }
 }
 

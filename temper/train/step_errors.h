@@ -20,6 +20,10 @@ struct StepContext {
 // not LibTorch's keeps its type.
 [[noreturn]] void rethrow_of_step(const StepContext& context);
 
+// In a catch block around a whole step that left no trace: lack of memory, in
+// whatever words, becomes OutOfMemory; everything else goes on as it is.
+[[noreturn]] void rethrow_of_memory(std::int64_t samples);
+
 // Error unless it is one number, on the device, of a type it can have, with a
 // gradient where one is needed.
 void check_loss(

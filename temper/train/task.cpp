@@ -1,6 +1,6 @@
 #include "temper/train/task.h"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <utility>
 
@@ -25,17 +25,27 @@ void Task::add(
     const std::string& metric,
     const at::Tensor& sum,
     double weight) {
-  const torch::NoGradGuard no_grad;
-  auto& [total, weights] = own_[metric];
-  total = total.defined() ? total.add(sum.detach()) : sum.detach().clone();
-  weights += weight;
+  const at::NoGradGuard no_grad;
+  const auto found = sums_.own.find(metric);
+  const bool first = found == sums_.own.end();
+  at::Tensor total =
+      first ? sum.detach().clone() : found->second.first.add(sum.detach());
+  const double before = first ? 0 : found->second.second;
+  sums_.own[metric] = {std::move(total), before + weight};
 }
 
 MetricSums Task::take_sums() {
+  MetricSums sums = sums_.read();
+  sums_ = {};
+  return sums;
+}
+
+MetricSums TaskSums::read() const {
   MetricSums sums;
-  for (const auto& [name, own] : own_)
-    sums.own[name] = {own.first.to(at::kCPU).item().to<double>(), own.second};
-  own_.clear();
+  counts.read(sums);
+  errors.read(sums);
+  for (const auto& [name, each] : own)
+    sums.own[name] = {each.first.to(at::kCPU).item().to<double>(), each.second};
   return sums;
 }
 

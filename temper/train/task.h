@@ -24,6 +24,7 @@
 
 #include "temper/model/module.h"
 #include "temper/train/metrics.h"
+#include "temper/train/predictions.h"
 
 namespace temper::train {
 
@@ -33,6 +34,17 @@ struct Batch {
   at::Tensor targets; // N labels (int64), N x numbers, N x tokens
   at::Tensor soft_targets; // N x classes with mixup or cutmix; else undefined
   std::int64_t samples = 0;
+};
+
+// What a task has counted and nobody has read. A copy is cheap and stays as it
+// is: what the engine goes back to when a step fails.
+struct TaskSums {
+  PredictionCounts counts;
+  ErrorSums errors;
+  // A user's own, by name: sum and weight.
+  std::map<std::string, std::pair<at::Tensor, double>> own;
+
+  MetricSums read() const; // waits for the device
 };
 
 class Task {
@@ -82,7 +94,13 @@ class Task {
 
   // The engine's side: what was added since, and forgets it. Waits for the
   // device.
-  virtual MetricSums take_sums();
+  MetricSums take_sums();
+  const TaskSums& sums() const {
+    return sums_;
+  }
+  void set_sums(TaskSums sums) {
+    sums_ = std::move(sums);
+  }
 
  protected:
   // In a constructor: a member (class weights, say) that is to be on the
@@ -90,10 +108,10 @@ class Task {
   void moves_along(const std::string& name, at::Tensor& member);
 
   std::shared_ptr<model::Module> model_;
+  TaskSums sums_;
 
  private:
   std::map<std::string, at::Tensor*> companions_;
-  std::map<std::string, std::pair<at::Tensor, double>> own_;
 };
 
 } // namespace temper::train

@@ -1,6 +1,6 @@
 #include "temper/train/tasks.h"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <utility>
 
@@ -62,24 +62,19 @@ class Labelling final : public Task {
 
   at::Tensor train_step(const Batch& batch) override {
     const at::Tensor logits = scores(batch);
-    counts_.add(logits, batch.targets, top(logits), false);
+    sums_.counts.add(logits, batch.targets, top(logits), false);
     return batch.soft_targets.defined()
         ? loss_.soft_sum(logits, batch.soft_targets)
         : loss_.sum(logits, batch.targets);
   }
   at::Tensor eval_step(const Batch& batch) override {
     const at::Tensor logits = scores(batch);
-    counts_.add(
+    sums_.counts.add(
         logits,
         batch.targets,
         top(logits),
         logits.dim() == 2 && logits.size(1) <= kLargestConfusion);
     return loss_.sum(logits, batch.targets);
-  }
-  MetricSums take_sums() override {
-    MetricSums sums = Task::take_sums();
-    counts_.take(sums);
-    return sums;
   }
 
  private:
@@ -110,7 +105,6 @@ class Labelling final : public Task {
 
   std::string name_;
   CrossEntropy loss_;
-  PredictionCounts counts_;
 };
 
 // Numbers, or the inputs themselves.
@@ -139,13 +133,8 @@ class Fitting final : public Task {
     if (output.numel() != wanted.numel())
       misfit(output, wanted, "it has another number of elements");
     output = output.reshape(wanted.sizes());
-    errors_.add(loss_ == "bce" ? output.sigmoid() : output, wanted);
+    sums_.errors.add(loss_ == "bce" ? output.sigmoid() : output, wanted);
     return loss_ == "bce" ? bce_sum(output, wanted) : mse_sum(output, wanted);
-  }
-  MetricSums take_sums() override {
-    MetricSums sums = Task::take_sums();
-    errors_.take(sums);
-    return sums;
   }
 
  private:
@@ -155,7 +144,6 @@ class Fitting final : public Task {
 
   std::string name_;
   std::string loss_;
-  ErrorSums errors_;
 };
 
 } // namespace

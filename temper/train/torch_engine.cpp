@@ -1,12 +1,15 @@
 #include "temper/train/torch_engine.h"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "temper/base/hash.h"
 #include "temper/base/text.h"
+#include "temper/libtorch/device_name.h"
+#include "temper/libtorch/messages.h"
 #include "temper/model/tensors.h"
 #include "temper/train/average.h"
 #include "temper/train/engine_state.h"
@@ -14,7 +17,10 @@
 #include "temper/train/optimizer.h"
 #include "temper/train/precision.h"
 #include "temper/train/predictions.h"
+#include "temper/train/roll_forward.h"
+#include "temper/train/slices.h"
 #include "temper/train/step_errors.h"
+#include "temper/train/undo.h"
 #include "temper/train/unread_steps.h"
 
 namespace temper::train {
@@ -30,7 +36,7 @@ void seed_generators(std::uint64_t seed, std::int64_t update, int part) {
   mixed.add(seed);
   mixed.add(static_cast<std::uint64_t>(update));
   mixed.add(static_cast<std::uint64_t>(part));
-  torch::manual_seed(mixed.value());
+  at::manual_seed(mixed.value());
 }
 
 class TorchEngine final : public Engine {
@@ -45,7 +51,8 @@ class TorchEngine final : public Engine {
         parameters_(moved_parameters()),
         optimizer_(
             make_optimizer(config_.optimizer, parameters_, parts_.joined)),
-        average_(config_.train.ema, parameters_) {}
+        average_(config_.train.ema, parameters_),
+        undo_(task_.model()) {}
 
   EngineFacts facts() const override {
     EngineFacts facts;
@@ -53,7 +60,9 @@ class TorchEngine final : public Engine {
     facts.task = task_.name();
     facts.loss = task_.loss_name();
     facts.optimizer = config_.optimizer.name;
-    facts.device = device_.str();
+    facts.device = libtorch::name_of(device_);
+    facts.couples_samples = task_.couples_samples();
+    facts.reads_late = !reads_are_free();
     for (const NamedTensor& each : parameters_) {
       facts.parameters += each.tensor.numel();
       if (each.trainable) facts.trainable += each.tensor.numel();
@@ -65,22 +74,14 @@ class TorchEngine final : public Engine {
   }
 
   bool step(const data::Batch& batch, const StepOrder& order) override {
+    refuse_half_done();
     if (parts_.classes > 0) check_labels(batch, parts_.classes);
+    if (looks(order)) read_steps();
     model::Module& model = task_.model();
     if (!model.training()) model.set_training(true);
-    const Batch host = prepare(batch, order.epoch);
-    const double units = task_.units(host);
-    const at::Tensor loss = backward(mover_.moved(host), units, order);
-    precision_.unscale(parameters_);
-    const at::Tensor norm = gradient_norm(parameters_, device_);
-    if (precision_.scales() && overflowed(norm)) return false;
-    const Gate gate = unread_.gate(loss, norm, order);
-    clip_gradients(parameters_, config_.train, norm);
-    optimizer_->step(order.lr, order.update, gate);
-    average_.follow(order.update, gate);
-    unread_.add({order, units, batch.size}, loss, norm);
-    if (reads_are_free() || order.report || unread_.full()) read_steps();
-    return true;
+    const bool committed = transact(batch, order);
+    if (committed && (order.report || unread_.full())) read_steps();
+    return committed;
   }
 
   StepReport report() override {
@@ -102,24 +103,30 @@ class TorchEngine final : public Engine {
   }
 
   void evaluate(const data::Batch& batch) override {
+    refuse_half_done();
     if (parts_.classes > 0) check_labels(batch, parts_.classes);
     begin_evaluation();
-    const torch::NoGradGuard no_grad;
-    const Batch host = on_host(batch, parts_.batch);
-    const Batch whole = mover_.moved(host);
-    evaluation_.units += task_.units(host);
-    evaluation_.samples += batch.size;
-    const StepContext context{
-        "eval_step", task_, whole, whole.samples, device_};
+    const TaskSums before = task_.sums();
     try {
-      const auto autocast = precision_.autocast();
-      const at::Tensor loss = task_.eval_step(whole);
-      check_loss(loss, false, context);
-      unread_evaluation_.add(loss.to(sum_type(device_)));
+      const at::NoGradGuard no_grad;
+      const Batch host = on_host(batch, parts_.batch);
+      const double units = task_.units(host);
+      at::Tensor loss = evaluated(mover_.moved(host));
+      if (!reads_are_free() && unread_evaluation_.full()) read_evaluation();
+      if (reads_are_free())
+        evaluation_.loss += loss.item<double>();
+      else
+        unread_evaluation_.add(std::move(loss));
+      evaluation_.units += units;
+      evaluation_.samples += batch.size;
     } catch (...) {
-      rethrow_of_step(context);
+      task_.set_sums(before);
+      rethrow_of_memory(batch.size);
     }
-    if (reads_are_free() || unread_evaluation_.full()) read_evaluation();
+  }
+
+  void set_evaluation_slice(int samples) override {
+    evaluation_slice_ = samples;
   }
 
   MetricSums take_evaluation_sums() override {
@@ -130,17 +137,26 @@ class TorchEngine final : public Engine {
   }
 
   EngineState capture() override {
+    refuse_half_done();
     read_steps();
-    return saved(everything());
+    training_.add(task_.take_sums());
+    EngineState state = saved(everything());
+    state.training_sums = training_;
+    return state;
   }
 
   void restore(const EngineState& state) override {
     fill(everything(), state);
     precision_.take_state();
     unread_ = {};
+    task_.set_sums({});
+    training_ = state.training_sums;
+    half_done_ = false;
   }
 
   graph::Weights weights() override {
+    refuse_half_done();
+    read_steps();
     graph::Weights all;
     for (const NamedTensor& each : parameters_)
       all[each.name] = model::data_of(each.tensor);
@@ -170,11 +186,113 @@ class TorchEngine final : public Engine {
     return parameters;
   }
 
+  // A batch's way to its update, or back to where it began. What can fail is
+  // done before the update; what comes after cannot.
+  bool transact(const data::Batch& batch, const StepOrder& order) {
+    const TaskSums before = task_.sums();
+    const std::vector<std::int64_t> samples = indices_of(batch);
+    keep_buffers(batch.size);
+    try {
+      beat(order.heartbeat, Phase::transfer);
+      const Batch host = prepare(batch, order.epoch);
+      UnreadStep step;
+      step.order = order;
+      step.units = task_.units(host);
+      step.count = batch.size;
+      step.samples = samples;
+      step.before = before;
+      step.loss = backward(mover_.moved(host), step.units, order);
+      beat(order.heartbeat, Phase::optimizer);
+      precision_.unscale(parameters_);
+      step.norm = gradient_norm(parameters_, device_);
+      if (precision_.scales() && overflowed(step.norm)) {
+        take_back(before);
+        precision_.update(true);
+        return false;
+      }
+      looks(order) ? commit_seen(step) : commit_unseen(std::move(step));
+      if (precision_.scales()) precision_.update(false);
+      return true;
+    } catch (const HalfDone&) {
+      half_done_ = true;
+      throw;
+    } catch (NotFinite& bad) {
+      take_back(before);
+      bad.samples = samples;
+      throw;
+    } catch (...) {
+      take_back(before);
+      rethrow_of_memory(batch.size);
+    }
+  }
+
+  static std::vector<std::int64_t> indices_of(const data::Batch& batch) {
+    if (batch.indices == nullptr) return {};
+    return {batch.indices, batch.indices + batch.size};
+  }
+
+  void keep_buffers(std::int64_t samples) {
+    try {
+      undo_.begin(unread_.finite());
+    } catch (...) {
+      rethrow_of_memory(samples);
+    }
+  }
+
+  void take_back(const TaskSums& before) {
+    undo_.back();
+    task_.set_sums(before);
+    forget_gradients(parameters_);
+  }
+
+  void
+  update(const StepOrder& order, const at::Tensor& norm, const Gate& gate) {
+    clip_gradients(parameters_, config_.train, norm);
+    optimizer_->step(order.lr, order.update, gate);
+    average_.follow(order.update, gate);
+  }
+
+  void commit_seen(const UnreadStep& step) {
+    const auto loss = step.loss.item().to<double>();
+    const auto norm = step.norm.item().to<double>();
+    if (const Verdict bad = judge(loss, norm, step.units, step.order);
+        !bad.what.empty())
+      refuse(bad, step.order, step.order.update, {});
+    // Step by step, so that sums have the same bits whenever they are asked
+    // for.
+    MetricSums sums = training_;
+    sums.add(task_.sums().read());
+    sums.loss += loss;
+    sums.units += step.units;
+    sums.samples += step.count;
+    update(step.order, step.norm, {});
+    task_.set_sums({});
+    training_ = std::move(sums);
+    report_ = {loss / step.units, norm};
+  }
+
+  void commit_unseen(UnreadStep step) {
+    step = unread_.asked(std::move(step));
+    update(step.order, step.norm, Gate(step.finite));
+    unread_.add(std::move(step));
+  }
+
   // Waits for the device: the next step's scale depends on it.
-  bool overflowed(const at::Tensor& norm) {
-    const bool is = !std::isfinite(norm.item().to<double>());
-    precision_.update(is);
-    return is;
+  static bool overflowed(const at::Tensor& norm) {
+    return !std::isfinite(norm.item().to<double>());
+  }
+
+  // Elsewhere a look makes the host wait; a limit of the loss asks for one.
+  bool looks(const StepOrder& order) const {
+    return reads_are_free() || std::isfinite(order.loss_limit);
+  }
+
+  void refuse_half_done() const {
+    if (half_done_)
+      throw Error(
+          "[train] an update has failed half way: this state is neither the "
+          "old nor the new one.",
+          "Resume the run from its last checkpoint.");
   }
 
   bool reads_are_free() const {
@@ -196,13 +314,14 @@ class TorchEngine final : public Engine {
   at::Tensor
   backward(const Batch& whole, double units, const StepOrder& order) {
     forget_gradients(parameters_);
-    const std::int64_t most = order.micro_batch > 0 && !task_.couples_samples()
-        ? order.micro_batch
-        : whole.samples;
+    task_.model().begin_update();
+    const std::int64_t at_once =
+        task_.couples_samples() ? 0 : order.micro_batch;
     at::Tensor total;
     int part = 0;
-    for (std::int64_t begin = 0; begin < whole.samples; begin += most) {
-      const std::int64_t count = std::min(most, whole.samples - begin);
+    std::int64_t begin = 0;
+    for (const std::int64_t count :
+         slice_sizes(whole.samples, at_once, config_.model.bn_group)) {
       seed_generators(
           static_cast<std::uint64_t>(config_.seed), order.update, part++);
       const at::Tensor sum = backward_slice(
@@ -211,7 +330,9 @@ class TorchEngine final : public Engine {
           units,
           order);
       total = total.defined() ? total.add(sum) : sum;
+      begin += count;
     }
+    task_.model().end_update();
     return total;
   }
 
@@ -222,16 +343,20 @@ class TorchEngine final : public Engine {
       const StepOrder& order) {
     const StepContext context{"train_step", task_, part, whole, device_};
     try {
+      beat(order.heartbeat, Phase::forward);
       const at::Tensor sum = [&] {
         const auto autocast = precision_.autocast();
         return task_.train_step(part);
       }();
       check_loss(sum, true, context);
       const at::Tensor loss = sum.detach().reshape({}).to(sum_type(device_));
-      // An infinite loss of fp16 shows in the gradient, which is looked at.
-      if (reads_are_free() && !precision_.scales() &&
-          !std::isfinite(loss.item<double>()))
-        refuse_not_finite("the loss", loss.item<double>(), order, order.update);
+      // No backward pass for nothing. An infinite loss of fp16 shows in the
+      // gradient, which is looked at.
+      if (reads_are_free() && !precision_.scales())
+        if (const Verdict bad = judge(loss.item<double>(), 0, units, order);
+            !std::isfinite(loss.item<double>()))
+          refuse(bad, order, order.update, {});
+      beat(order.heartbeat, Phase::backward);
       // sum / units, whose gradient LibTorch would compute in float64.
       sum.backward(
           at::full_like(loss, precision_.scale() / units, sum.options())
@@ -242,8 +367,55 @@ class TorchEngine final : public Engine {
     }
   }
 
+  // Of the whole batch, in slices where it must be.
+  at::Tensor evaluated(const Batch& whole) {
+    const std::int64_t most = evaluation_slice_ > 0 && !task_.couples_samples()
+        ? evaluation_slice_
+        : whole.samples;
+    at::Tensor total;
+    for (std::int64_t begin = 0; begin < whole.samples; begin += most) {
+      const std::int64_t count = std::min(most, whole.samples - begin);
+      const Batch part =
+          count == whole.samples ? whole : slice(whole, begin, count);
+      const StepContext context{
+          "eval_step", task_, part, whole.samples, device_};
+      try {
+        const auto autocast = precision_.autocast();
+        const at::Tensor loss = task_.eval_step(part);
+        check_loss(loss, false, context);
+        const at::Tensor sum = loss.detach().reshape({}).to(sum_type(device_));
+        total = total.defined() ? total.add(sum) : sum;
+      } catch (...) {
+        rethrow_of_step(context);
+      }
+    }
+    return total;
+  }
+
   void read_steps() {
-    unread_.read(training_, report_);
+    if (unread_.empty()) return;
+    std::optional<UnreadSteps::Bad> bad;
+    try {
+      roll_forward(
+          false,
+          [&] { bad = unread_.read(training_, report_); },
+          [&] { forget_gradients(parameters_); });
+    } catch (const std::exception& error) {
+      throw Error(
+          cat("[train] a loss could not be read from ",
+              device_.str(),
+              ": ",
+              libtorch::first_line(error.what()),
+              "."));
+    }
+    if (!bad) return;
+    undo_.back();
+    task_.set_sums(bad->step.before);
+    refuse(
+        bad->verdict,
+        bad->step.order,
+        bad->latest,
+        std::move(bad->step.samples));
   }
 
   void read_evaluation() {
@@ -255,17 +427,27 @@ class TorchEngine final : public Engine {
   void begin_evaluation() {
     if (evaluating_) return;
     read_steps();
-    evaluating_ = true;
     // What training has counted and nobody read yet stays training's.
     training_.add(task_.take_sums());
+    swap_average();
+    evaluating_ = true;
     task_.model().set_training(false);
-    average_.swap();
   }
   void end_evaluation() {
     if (!evaluating_) return;
+    swap_average();
     evaluating_ = false;
     task_.model().set_training(true);
-    average_.swap();
+  }
+  void swap_average() {
+    try {
+      average_.swap();
+    } catch (const HalfDone&) {
+      half_done_ = true;
+      throw;
+    } catch (...) {
+      rethrow_of_memory(0);
+    }
   }
 
   std::vector<NamedTensor> everything() const {
@@ -291,7 +473,10 @@ class TorchEngine final : public Engine {
   std::vector<NamedTensor> parameters_;
   std::unique_ptr<Optimizer> optimizer_;
   Average average_;
+  Undo undo_;
+  bool half_done_ = false; // an update: nothing of it may be used
   bool evaluating_ = false;
+  int evaluation_slice_ = 0;
   UnreadSteps unread_;
   Unread unread_evaluation_;
   MetricSums training_;

@@ -1,4 +1,4 @@
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 #include <torch/version.h>
 
 #include <cstring>
@@ -29,7 +29,7 @@ class TorchExtractor final : public FeatureExtractor {
   }
 
   void compute(const data::Batch& batch, float* features) override {
-    const torch::NoGradGuard no_grad;
+    const at::NoGradGuard no_grad;
     const at::Tensor inputs = mover_.moved(on_host(batch, plan_)).inputs;
     for (std::int64_t begin = 0; begin < batch.size; begin += batch_) {
       const auto count = std::min<std::int64_t>(batch_, batch.size - begin);

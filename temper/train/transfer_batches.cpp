@@ -54,6 +54,9 @@ class TransferBatches final : public Batches {
   data::LoaderStats stats() const override {
     return now_->stats();
   }
+  std::string in_hand() const override {
+    return now_->in_hand();
+  }
 
   // As the samples' own loader would say it, whatever stands in for them: a
   // run may go on without the features it had, or with some.

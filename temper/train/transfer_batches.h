@@ -14,7 +14,7 @@
 namespace temper::train {
 
 // Training's batches know the epoch; validation's and the engine follow.
-struct Phase {
+struct TransferPhase {
   bool unfrozen = false;
 };
 
@@ -29,7 +29,7 @@ struct TransferBatchesParts {
   std::uint64_t samples_pipeline = 0; // pipeline_hash of the samples
   std::shared_ptr<FeatureExtractor> extractor; // null: samples pass through
   std::uint32_t unfreeze_after = 0; // epochs; 0: never
-  std::shared_ptr<Phase> phase;
+  std::shared_ptr<TransferPhase> phase;
   bool leads = false; // these are training's
 };
 

@@ -52,6 +52,9 @@ class TransferEngine final : public Engine {
   void evaluate(const data::Batch& batch) override {
     now_->evaluate(batch);
   }
+  void set_evaluation_slice(int samples) override {
+    now_->set_evaluation_slice(samples);
+  }
   MetricSums take_evaluation_sums() override {
     return now_->take_evaluation_sums();
   }

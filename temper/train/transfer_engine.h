@@ -17,7 +17,7 @@ struct TransferEngineParts {
   std::unique_ptr<Engine> engine; // of what trains
   graph::Weights frozen; // what it has not, by plain names
   std::int64_t frozen_values = 0; // of parameters among them
-  std::shared_ptr<Phase> phase;
+  std::shared_ptr<TransferPhase> phase;
   // The whole model with these weights; what was frozen joined the optimiser
   // before that update. Null: it stays frozen.
   std::function<std::unique_ptr<Engine>(

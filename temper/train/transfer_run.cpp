@@ -65,7 +65,7 @@ class Preparation {
           {split_->prefix,
            split_->shape,
            request_.data,
-           request_.device,
+           request_.setting.device,
            request_.layout,
            feature_batch(config_)});
       why_not = keep_features();
@@ -187,7 +187,14 @@ class Preparation {
     TransferEngineParts parts;
     const auto make = [&](const RunModel& model, const RunData& data) {
       return request_.make_engine(
-          {config_, model, data, request_.device, request_.layout, {}});
+          {config_,
+           model,
+           data,
+           request_.setting.device,
+           request_.layout,
+           {},
+           request_.setting.precision,
+           request_.setting.layout == "channels_last"});
     };
     parts.engine = split_
         ? make(split_->rest, feature_data(request_.data, split_->shape))
@@ -207,7 +214,7 @@ class Preparation {
     return [config = config_,
             model = request_.model,
             data,
-            device = request_.device,
+            setting = request_.setting,
             layout = request_.layout,
             make = request_.make_engine](
                const graph::Weights& weights, std::int64_t update) {
@@ -224,7 +231,15 @@ class Preparation {
           if (const auto now = weights.find(name); now != weights.end())
             tensor = now->second;
       }
-      return make({config, whole, *data, device, layout, joined});
+      return make(
+          {config,
+           whole,
+           *data,
+           setting.device,
+           layout,
+           joined,
+           setting.precision,
+           setting.layout == "channels_last"});
     };
   }
 
@@ -234,7 +249,7 @@ class Preparation {
   std::shared_ptr<FeatureExtractor> extractor_;
   std::vector<std::shared_ptr<const data::IndexedSource>> train_views_;
   std::vector<std::shared_ptr<const data::IndexedSource>> val_views_;
-  std::shared_ptr<Phase> phase_ = std::make_shared<Phase>();
+  std::shared_ptr<TransferPhase> phase_ = std::make_shared<TransferPhase>();
   TransferParts made_;
 };
 

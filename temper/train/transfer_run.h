@@ -11,6 +11,7 @@
 
 #include "temper/base/environment.h"
 #include "temper/config/config.h"
+#include "temper/plan/setting.h"
 #include "temper/train/batches.h"
 #include "temper/train/engine.h"
 #include "temper/train/features.h"
@@ -26,7 +27,7 @@ struct TransferRequest {
   const config::Config& config;
   RunData& data; // its stream is taken
   const RunModel& model;
-  std::string device;
+  const plan::Setting& setting;
   BatchLayout layout;
   const Environment& environment;
   const MakeEngine& make_engine;

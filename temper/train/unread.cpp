@@ -9,8 +9,12 @@ constexpr std::size_t kMost = 2000;
 
 } // namespace
 
-void Unread::add(const at::Tensor& number) {
-  numbers_.push_back(number.detach().reshape({}));
+Unread::Unread() {
+  numbers_.reserve(kMost + 2);
+}
+
+void Unread::add(at::Tensor number) {
+  numbers_.push_back(std::move(number));
 }
 
 bool Unread::full() const {
@@ -18,12 +22,13 @@ bool Unread::full() const {
 }
 
 std::vector<double> Unread::take() {
-  const std::vector<at::Tensor> numbers = std::exchange(numbers_, {});
-  if (numbers.empty()) return {};
+  if (numbers_.empty()) return {};
   // Converted here: on the way it would have to be float64 on the device.
-  const at::Tensor read = at::stack(numbers).to(at::kCPU).to(at::kDouble);
+  const at::Tensor read = at::stack(numbers_).to(at::kCPU).to(at::kDouble);
   const auto* first = read.data_ptr<double>();
-  return {first, first + read.numel()};
+  std::vector<double> taken{first, first + read.numel()};
+  numbers_.clear();
+  return taken;
 }
 
 } // namespace temper::train

@@ -12,10 +12,14 @@ namespace temper::train {
 
 class Unread {
  public:
-  void add(const at::Tensor& number);
+  Unread();
+
+  // One number, without a dimension or a history. There is room for it.
+  void add(at::Tensor number);
   // So many that they should be read although nobody asked.
   bool full() const;
-  // In the order in which they were added, and forgets them. One copy.
+  // In the order in which they were added, and forgets them. One copy. What
+  // throws has forgotten nothing.
   std::vector<double> take();
 
  private:

@@ -1,6 +1,6 @@
 #include "temper/train/unread_steps.h"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <cmath>
 #include <utility>
@@ -8,18 +8,40 @@
 #include "temper/base/text.h"
 
 namespace temper::train {
+namespace {
 
-void refuse_not_finite(
-    const std::string& what,
-    double value,
+constexpr std::size_t kMostSteps = 1001; // as many as Unread has room for
+
+std::string became(const char* what, double value) {
+  // The sign of nan says nothing.
+  return cat(what, " became ", std::isnan(value) ? "nan" : cat(value));
+}
+
+} // namespace
+
+Verdict
+judge(double loss_sum, double norm, double units, const StepOrder& order) {
+  if (!std::isfinite(loss_sum)) return {became("the loss", loss_sum)};
+  if (!std::isfinite(norm)) return {became("the gradient", norm)};
+  if (loss_sum / units > order.loss_limit)
+    return {
+        cat("the loss jumped to ",
+            loss_sum / units,
+            ", above the limit of ",
+            order.loss_limit,
+            " that guard.loss_spike draws,")};
+  return {};
+}
+
+void refuse(
+    const Verdict& verdict,
     const StepOrder& order,
-    std::int64_t latest) {
+    std::int64_t latest,
+    std::vector<std::int64_t> samples) {
   const bool late = latest != order.update;
-  throw NotFinite(
+  NotFinite bad(
       cat("[train] ",
-          what,
-          " became ",
-          std::isnan(value) ? "nan" : cat(value), // its sign says nothing
+          verdict.what,
           " in update ",
           order.update + 1,
           " (epoch ",
@@ -30,51 +52,54 @@ void refuse_not_finite(
           "."),
       "Lower optimizer.lr, clip the gradient with train.clip = 1, or warm up "
       "with schedule.warmup.");
+  bad.update = order.update;
+  bad.samples = std::move(samples);
+  throw bad;
 }
 
-Gate UnreadSteps::gate(
-    const at::Tensor& loss,
-    const at::Tensor& norm,
-    const StepOrder& order) {
-  if (norm.device().is_cpu()) {
-    const auto length = norm.item<double>();
-    if (!std::isfinite(length))
-      refuse_not_finite("the gradient", length, order, order.update);
-    return {};
-  }
-  const torch::NoGradGuard no_grad;
-  const at::Tensor finite = at::isfinite(loss).logical_and(at::isfinite(norm));
-  finite_ = finite_.defined() ? finite_.logical_and(finite) : finite;
-  return Gate(finite_);
+UnreadSteps::UnreadSteps() {
+  steps_.reserve(kMostSteps);
 }
 
-void UnreadSteps::add(
-    const Step& step,
-    const at::Tensor& loss,
-    const at::Tensor& norm) {
-  steps_.push_back(step);
-  numbers_.add(loss);
-  numbers_.add(norm);
+UnreadStep UnreadSteps::asked(UnreadStep step) const {
+  const at::NoGradGuard no_grad;
+  step.loss = step.loss.detach().reshape({});
+  step.norm = step.norm.detach().reshape({});
+  step.finite = at::isfinite(step.loss).logical_and(at::isfinite(step.norm));
+  if (finite_.defined()) step.finite = finite_.logical_and(step.finite);
+  return step;
 }
 
-void UnreadSteps::read(MetricSums& sums, StepReport& report) {
+void UnreadSteps::add(UnreadStep step) {
+  finite_ = step.finite;
+  numbers_.add(step.loss);
+  numbers_.add(step.norm);
+  steps_.push_back(std::move(step));
+}
+
+std::optional<UnreadSteps::Bad> UnreadSteps::read(
+    MetricSums& sums,
+    StepReport& report) {
   const std::vector<double> numbers = numbers_.take();
-  const std::vector<Step> steps = std::exchange(steps_, {});
   finite_ = at::Tensor();
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    const auto& [order, units, samples] = steps[i];
+  std::optional<Bad> bad;
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    UnreadStep& step = steps_[i];
     const double loss = numbers[2 * i];
     const double norm = numbers[2 * i + 1];
-    const std::int64_t latest = steps.back().order.update;
-    if (!std::isfinite(loss))
-      refuse_not_finite("the loss", loss, order, latest);
-    if (!std::isfinite(norm))
-      refuse_not_finite("the gradient", norm, order, latest);
+    const Verdict verdict = judge(loss, norm, step.units, step.order);
+    if (!verdict.what.empty()) {
+      const std::int64_t latest = steps_.back().order.update;
+      bad = Bad{std::move(step), verdict, latest};
+      break;
+    }
     sums.loss += loss;
-    sums.units += units;
-    sums.samples += samples;
-    report = {loss / units, norm};
+    sums.units += step.units;
+    sums.samples += step.count;
+    report = {loss / step.units, norm};
   }
+  steps_.clear();
+  return bad;
 }
 
 } // namespace temper::train

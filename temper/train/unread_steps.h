@@ -4,46 +4,76 @@
 // see task.h.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "temper/train/engine.h"
 #include "temper/train/gate.h"
+#include "temper/train/task.h"
 #include "temper/train/unread.h"
 
 namespace temper::train {
 
+// What is wrong with a step's numbers.
+struct Verdict {
+  std::string what; // "the loss became nan"; empty: nothing
+};
+Verdict
+judge(double loss_sum, double norm, double units, const StepOrder& order);
+
 // Throws NotFinite. `latest`: the update it was seen after.
-[[noreturn]] void refuse_not_finite(
-    const std::string& what,
-    double value,
+[[noreturn]] void refuse(
+    const Verdict& verdict,
     const StepOrder& order,
-    std::int64_t latest);
+    std::int64_t latest,
+    std::vector<std::int64_t> samples);
+
+struct UnreadStep {
+  StepOrder order;
+  double units = 0;
+  std::vector<std::int64_t> samples; // by index
+  std::int64_t count = 0; // of samples
+  TaskSums before; // what the task had counted
+  at::Tensor loss; // the sum
+  at::Tensor norm;
+  at::Tensor finite; // this step and those before it that are unread
+};
 
 class UnreadSteps {
  public:
-  // Closed from the first update that is not finite until read() has told so;
-  // on the CPU NotFinite at once.
-  Gate
-  gate(const at::Tensor& loss, const at::Tensor& norm, const StepOrder& order);
+  UnreadSteps();
 
-  struct Step {
-    StepOrder order;
-    double units;
-    std::int64_t samples;
-  };
-  void add(const Step& step, const at::Tensor& loss, const at::Tensor& norm);
+  // Are all of them finite? Undefined when there is none.
+  const at::Tensor& finite() const {
+    return finite_;
+  }
+  // Completes a step with `finite`: closed from the first that is not until
+  // read() has told so. Adds nothing yet.
+  UnreadStep asked(UnreadStep step) const;
+  // Cannot fail.
+  void add(UnreadStep step);
+  bool empty() const {
+    return steps_.empty();
+  }
   bool full() const {
     return numbers_.full();
   }
 
-  // Adds up, and sets the report to the last one. Throws NotFinite at the first
-  // that is, and forgets those after it.
-  void read(MetricSums& sums, StepReport& report);
+  struct Bad {
+    UnreadStep step;
+    Verdict verdict;
+    std::int64_t latest = 0;
+  };
+  // Adds up, and sets the report to the last one. Returns the first that was
+  // not finite; it and those after it are not added. What throws has changed
+  // nothing.
+  std::optional<Bad> read(MetricSums& sums, StepReport& report);
 
  private:
-  std::vector<Step> steps_;
+  std::vector<UnreadStep> steps_;
   Unread numbers_; // two a step: loss and norm
-  at::Tensor finite_; // all of them? undefined: none was asked
+  at::Tensor finite_;
 };
 
 } // namespace temper::train

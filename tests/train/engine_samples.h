@@ -1,7 +1,7 @@
 // Small models, batches and orders for the engine's tests.
 #pragma once
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <cmath>
 #include <cstring>
@@ -46,13 +46,13 @@ struct Samples {
 };
 
 inline Samples rows(int count, int features = 6, int classes = 3) {
-  torch::manual_seed(5);
+  at::manual_seed(5);
   const at::Tensor inputs = at::randn({count, features});
   return {inputs, at::randint(classes, {count}, at::kLong)};
 }
 
 inline Samples images(int count, int channels, int size, int classes = 3) {
-  torch::manual_seed(6);
+  at::manual_seed(6);
   const at::Tensor inputs = at::randn({count, channels, size, size});
   return {inputs, at::randint(classes, {count}, at::kLong)};
 }

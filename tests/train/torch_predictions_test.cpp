@@ -1,7 +1,7 @@
 #include "temper/train/predictions.h"
 
+#include <ATen/ATen.h>
 #include <gtest/gtest.h>
-#include <torch/torch.h>
 
 #include <cmath>
 
@@ -31,7 +31,7 @@ TEST(Predictions, ties_and_rows_that_are_not_finite_are_judged_by_the_rule) {
   PredictionCounts counts;
   counts.add(scores, labels, 2, true);
   MetricSums sums;
-  counts.take(sums);
+  counts.read(sums);
   EXPECT_EQ(sums.predictions, 5);
   EXPECT_EQ(sums.correct, 1);
   EXPECT_EQ(sums.correct_top, 3);
@@ -43,7 +43,7 @@ TEST(Predictions, tokens_are_predictions_too) {
   PredictionCounts counts;
   counts.add(scores, at::full({2, 3}, 2, at::kLong), 0, false);
   MetricSums sums;
-  counts.take(sums);
+  counts.read(sums);
   EXPECT_EQ(sums.predictions, 6);
   EXPECT_EQ(sums.correct, 6);
 }

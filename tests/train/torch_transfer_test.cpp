@@ -73,7 +73,7 @@ class Transfer : public ::testing::Test {
     Ran ran;
     for (const auto& event : journal::read_journal(result.directory.journal()))
       if (event.kind == "step") ran.losses.push_back(*event.number("loss"));
-    ran.state = checkpoint::Store(result.directory.checkpoints(), 2)
+    ran.state = checkpoint::Store(result.directory.checkpoints())
                     .load_latest()
                     ->tensors;
     ran.result = std::move(result);

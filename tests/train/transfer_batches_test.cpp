@@ -52,7 +52,7 @@ class TransferBatchesTest : public ::testing::Test {
   std::shared_ptr<MadeSource> source_ = std::make_shared<MadeSource>(11, 4);
   std::shared_ptr<data::Augment> augment_;
   std::shared_ptr<MadeExtractor> extractor_ = std::make_shared<MadeExtractor>();
-  std::shared_ptr<Phase> phase_ = std::make_shared<Phase>();
+  std::shared_ptr<TransferPhase> phase_ = std::make_shared<TransferPhase>();
 };
 
 TEST_F(TransferBatchesTest, kept_features_are_those_computed_as_they_come) {

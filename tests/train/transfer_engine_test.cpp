@@ -101,7 +101,7 @@ struct Made {
     engine->step({}, order);
   }
 
-  std::shared_ptr<Phase> phase = std::make_shared<Phase>();
+  std::shared_ptr<TransferPhase> phase = std::make_shared<TransferPhase>();
   std::unique_ptr<Engine> engine;
   std::int64_t joined_at = -1;
 };

@@ -1,0 +1,168 @@
+#include "temper/train/forecast.h"
+
+#include <algorithm>
+
+#include "temper/base/error.h"
+#include "temper/base/text.h"
+#include "temper/machine/gauges.h"
+#include "temper/train/attempt.h"
+#include "temper/train/slices.h"
+#include "temper/train/step_memory.h"
+
+namespace temper::train {
+namespace {
+
+using memory::Forecast;
+
+// From 2.2 on attention on the CPU is one kernel that keeps no weights.
+bool fuses_attention(const machine::Machine& machine) {
+  const auto version = parse_version(machine.libtorch.version);
+  return version && *version >= Version{2, 2, 0};
+}
+
+StepMemory step_memory(const ForecastRequest& request) {
+  StepMemoryOptions options;
+  options.task = request.facts.task;
+  options.loss = request.facts.loss;
+  options.device = request.setting.device;
+  options.bytes = request.layout.bytes;
+  options.channels_last = request.layout.channels_last;
+  options.fused_attention = fuses_attention(request.machine);
+  return StepMemory(*request.model.program, request.config, options);
+}
+
+// A slice that takes up what is left of a group is larger than the others.
+int largest_slice(int batch, int at_once, std::int64_t group) {
+  const auto sizes = slice_sizes(batch, at_once, group);
+  return static_cast<int>(*std::max_element(sizes.begin(), sizes.end()));
+}
+
+Forecast unknown(
+    const ForecastRequest& request,
+    const memory::GovernorOptions& options) {
+  return memory::choose_size(
+      options, request.budget, [](int) { return std::uint64_t{0}; });
+}
+
+Forecast from_graph(
+    const ForecastRequest& request,
+    const memory::GovernorOptions& options) try {
+  const StepMemory memory = step_memory(request);
+  const auto at = [&](int at_once) {
+    return memory.at(
+        options.batch,
+        largest_slice(options.batch, at_once, request.config.model.bn_group));
+  };
+  Forecast made = memory::choose_size(
+      options, request.budget, [&](int at_once) { return at(at_once).peak(); });
+  const StepBytes parts = at(made.at_once);
+  made.parts = {
+      {"parameters", parts.parameters},
+      {"gradients", parts.gradients},
+      {"optimizer", parts.optimizer},
+      {"average", parts.average},
+      {"batch", parts.batch},
+      {"activations", parts.activations}};
+  made.how = "from the graph";
+  return made;
+} catch (const Error&) {
+  return unknown(request, options); // the run itself will say what is wrong
+}
+
+// Steps of two sizes, and the line through them.
+Forecast from_steps(
+    const ForecastRequest& request,
+    const memory::GovernorOptions& options) {
+  const int small = std::max(options.group, std::min(options.batch, 4) / 2);
+  const int large = std::min(2 * small, options.batch);
+  memory::Line line;
+  bool known = false;
+  try {
+    const auto few = static_cast<double>(request.measure(small));
+    const auto more = static_cast<double>(request.measure(large));
+    line = memory::line_through(small, few, large, more);
+    known = few > 0 && more >= few;
+  } catch (const Error&) {
+    // The run itself will say what is wrong.
+  }
+  Forecast made =
+      memory::choose_size(options, request.budget, [&](int at_once) {
+        return known
+            ? static_cast<std::uint64_t>(std::max(0.0, line.at(at_once)))
+            : std::uint64_t{0};
+      });
+  if (known) {
+    made.how = cat("from steps of ", small, " and ", large, " samples");
+    const auto base = static_cast<std::uint64_t>(std::max(0.0, line.base));
+    made.parts = {
+        {"whatever the batch", base},
+        {"samples", made.peak_bytes - std::min(base, made.peak_bytes)}};
+  }
+  return made;
+}
+
+} // namespace
+
+memory::Budget budget_of(
+    const config::Config& config,
+    const machine::Machine& machine,
+    const std::string& device,
+    std::uint64_t loader_bytes) {
+  memory::BudgetRequest request{
+      device,
+      machine,
+      machine::Gauges().read(),
+      config.memory.budget.bytes,
+      {},
+      loader_bytes};
+  if (device == "sim") request.device_bytes = config.sim.memory.bytes;
+  return memory::budget_for(request);
+}
+
+EngineFacts facts_before(const config::Config& config, const RunData& data) {
+  EngineFacts facts;
+  switch (data.info.target) {
+    case data::Target::label:
+      facts.task = "classification";
+      break;
+    case data::Target::numbers:
+      facts.task = "regression";
+      break;
+    case data::Target::tokens:
+      facts.task = "next-token";
+      break;
+  }
+  facts.loss = config.train.loss != "auto" ? config.train.loss
+      : facts.task == "regression"         ? "mse"
+                                           : "cross_entropy";
+  return facts;
+}
+
+memory::GovernorOptions governor_options(
+    const config::Config& config,
+    const EngineFacts& facts,
+    const Forecast& forecast) {
+  memory::GovernorOptions options = governor_options(config, facts);
+  options.start = forecast.at_once;
+  options.base_bytes = forecast.base_bytes;
+  options.sample_bytes = forecast.sample_bytes;
+  return options;
+}
+
+Forecast forecast_run(const ForecastRequest& request) {
+  const memory::GovernorOptions options =
+      governor_options(request.config, request.facts);
+  Forecast made;
+  if (request.model.program)
+    made = from_graph(request, options);
+  else if (request.measure)
+    made = from_steps(request, options);
+  else
+    made = unknown(request, options);
+  made.parts.push_back({"batches made ahead", request.loader_bytes, false});
+  if (made.at_once < made.batch && options.batch_norm && options.group <= 1)
+    made.why += cat(". ", memory::batch_norm_note());
+  return made;
+}
+
+} // namespace temper::train

@@ -1,0 +1,49 @@
+// What is done about a run that hangs: it is named (the phase, the samples in
+// hand), every thread's stack goes to artifacts/hang-<n>.txt, the event is kept
+// for the journal, and the process is given up for a supervisor to restart from
+// the checkpoint.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "temper/journal/event.h"
+#include "temper/journal/run_directory.h"
+#include "temper/train/batches.h"
+#include "temper/train/watchdog.h"
+
+namespace temper::train {
+
+// "no sign of life for 5 min 0 s while waiting for data, in step 12: ..."
+std::string describe(const Hang& hang, const std::string& in_hand);
+
+journal::Event hang_event(
+    const Hang& hang,
+    const std::string& in_hand,
+    const std::string& stacks);
+
+struct RunWatchParts {
+  const Heartbeats& heartbeats;
+  double seconds = 0; // 0: nobody watches
+  journal::RunDirectory directory;
+  const Batches* train = nullptr;
+  const Batches* val = nullptr;
+  // Ends the process, at once; null: a hang is told and nothing else happens.
+  std::function<void()> give_up = {};
+};
+
+// Watches while it lives. What it is given lives longer.
+class RunWatch {
+ public:
+  explicit RunWatch(RunWatchParts parts);
+
+ private:
+  std::string in_hand(const Hang& hang) const;
+  void slow(const Hang& hang) const;
+  void hung(const Hang& hang) const;
+
+  RunWatchParts parts_;
+  Watchdog watchdog_;
+};
+
+} // namespace temper::train

@@ -1,0 +1,29 @@
+// Going on where memory ran out in the middle of an update. Before the first
+// parameter has changed a step can be taken back; after it, the way is forward:
+// each part of the update either happens or leaves no trace, so the part that
+// failed is tried again when something was freed. Used by the optimisers and
+// by averaged weights. No torch.
+#pragma once
+
+#include <functional>
+
+#include "temper/base/error.h"
+
+namespace temper::train {
+
+// Thrown when a part failed for good after others: the state is neither
+// the old nor the new one, and must not be saved.
+class HalfDone : public Error {
+ public:
+  using Error::Error;
+};
+
+// Runs `part`, and again while memory is short: after free() first, then after
+// ever longer pauses, a second in all. `touched`: an earlier part has happened,
+// so that giving up is HalfDone; otherwise what was thrown goes on.
+void roll_forward(
+    bool touched,
+    const std::function<void()>& part,
+    const std::function<void()>& free);
+
+} // namespace temper::train

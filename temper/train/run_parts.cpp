@@ -1,0 +1,207 @@
+#include "temper/train/run_parts.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "temper/base/environment.h"
+#include "temper/base/error.h"
+#include "temper/base/text.h"
+#include "temper/libtorch/facts.h"
+#include "temper/libtorch/messages.h"
+#include "temper/libtorch/out_of_memory.h"
+#include "temper/libtorch/sim.h"
+#include "temper/memory/cpu_allocator.h"
+#include "temper/train/calibration.h"
+#include "temper/train/forecast.h"
+#include "temper/train/transfer_run.h"
+
+namespace temper::train {
+namespace {
+
+RunPlan plan_of(const RunParts& parts) {
+  RunPlan plan;
+  plan.engine = parts.engine->facts();
+  plan.source = parts.data.source;
+  plan.train_samples = parts.data.train_samples;
+  plan.val_samples = parts.data.val_samples;
+  plan.input_shape = parts.data.input_shape;
+  plan.classes = parts.data.info.classes;
+  plan.notes = parts.data.notes;
+  plan.notes.insert(
+      plan.notes.end(), parts.model.notes.begin(), parts.model.notes.end());
+  plan.updates_per_epoch = parts.train->batches_per_epoch().value_or(0);
+  return plan;
+}
+
+// Of all epochs; nothing when a generator does not say.
+std::optional<std::int64_t> steps_of(
+    const config::Config& config,
+    const RunData& data) {
+  const std::int64_t most = config.train.max_steps;
+  if (data.train_samples == 0)
+    return most > 0 ? std::optional(most) : std::nullopt;
+  const std::int64_t batch = config.train.batch * config.train.accumulate;
+  const std::int64_t all =
+      (data.train_samples + batch - 1) / batch * config.train.epochs;
+  return most > 0 ? std::min(most, all) : all;
+}
+
+plan::Choice workers_of(
+    const config::Config& config,
+    const data::LoaderStats& loader) {
+  if (config.loader.workers) return {cat(*config.loader.workers), "as asked"};
+  return {
+      cat(loader.workers),
+      config.loader.autotune
+          ? "to begin with; the loader adapts them to the measured waits"
+          : "what the machine has to spare; loader.autotune is off"};
+}
+
+std::unique_ptr<Engine> engine_of(
+    const RunRequest& request,
+    const RunParts& parts,
+    const plan::Setting& setting) try {
+  return request.make_engine(
+      {request.config,
+       parts.model,
+       parts.data,
+       setting.device,
+       parts.layout,
+       {},
+       setting.precision,
+       setting.layout == "channels_last"});
+} catch (const std::exception& error) {
+  if (!libtorch::is_out_of_memory(error)) throw;
+  throw Error(
+      cat("[train] the model's weights and the optimiser's state alone do not "
+          "fit on ",
+          setting.device,
+          ": ",
+          libtorch::first_line(error.what()),
+          "."),
+      "Take a smaller model, or an optimizer that remembers less: sgd.");
+}
+
+// Settings are measured with as many samples at once as will fit.
+config::Config with_size_that_fits(
+    const RunRequest& request,
+    const RunParts& parts) {
+  config::Config config = request.config;
+  if (!parts.model.program || config.memory.micro_batch) return config;
+  const std::string device = config.device == "auto" ? "cpu" : config.device;
+  plan::Setting setting;
+  setting.device = device;
+  const memory::Forecast forecast = forecast_run(
+      {config,
+       request.machine,
+       parts.model,
+       facts_before(config, parts.data),
+       setting,
+       {},
+       budget_of(config, request.machine, device, 0)});
+  if (forecast.at_once < forecast.batch)
+    config.memory.micro_batch = forecast.at_once;
+  return config;
+}
+
+memory::Forecast forecast_of(
+    const RunRequest& request,
+    const RunParts& parts,
+    const PlanRequest& planned,
+    const plan::Setting& setting) {
+  const std::uint64_t loader_bytes = parts.train->stats().memory_bytes +
+      (parts.val ? parts.val->stats().memory_bytes : 0);
+  const memory::Budget budget =
+      budget_of(request.config, request.machine, setting.device, loader_bytes);
+  if (setting.device == "cpu") memory::limit_cpu(budget.bytes);
+  return forecast_run(
+      {request.config,
+       request.machine,
+       parts.model,
+       parts.engine->facts(),
+       setting,
+       parts.layout,
+       budget,
+       loader_bytes,
+       parts.model.program ? nullptr : peak_of_steps(planned, setting)});
+}
+
+} // namespace
+
+void set_up_sim(const config::Sim& config, bool running) {
+  libtorch::sim::Rules rules;
+  rules.memory_bytes = config.memory.bytes.value_or(0);
+  rules.fault = config.fault;
+  if (running) rules.fail_alloc = config.fail_alloc;
+  libtorch::sim::set_rules(rules);
+}
+
+RunParts prepare(const RunRequest& request, const Earlier* from, bool dry) {
+  const config::Config& config = request.config;
+  const Environment environment = current_environment();
+  // Settings are compared by several engines side by side: the budget counts
+  // from the run itself on.
+  memory::limit_cpu(0);
+  if (config.device == "sim") set_up_sim(config.sim, false);
+  RunParts parts;
+  parts.data =
+      open_data(config, environment, request.machine.memory.usable_bytes());
+  if (request.own_model.empty())
+    parts.model = choose_model(config, parts.data);
+  else
+    parts.model.name = request.own_model;
+  apply_recompute(parts.model, config, request.machine.memory.usable_bytes());
+  if (from != nullptr && from->snapshot)
+    take_weights(parts.model, from->snapshot->tensors);
+  const config::Config measured = with_size_that_fits(request, parts);
+  // A run that goes on keeps its settings: others would give other bits.
+  const PlanRequest planned{
+      measured,
+      request.machine,
+      parts.model,
+      parts.data,
+      request.make_engine,
+      request.version,
+      environment,
+      steps_of(config, parts.data),
+      request.planning};
+  const plan::Plan settings =
+      from != nullptr ? from->settings : plan_settings(planned);
+  const plan::Setting setting = settings.setting();
+  libtorch::set_threads(setting.threads, 1);
+  parts.layout = layout_for(setting, config);
+  auto transfer = prepare_transfer(
+      {config,
+       parts.data,
+       parts.model,
+       setting,
+       parts.layout,
+       environment,
+       request.make_engine,
+       request.make_extractor,
+       request.preparing,
+       dry});
+  if (transfer) {
+    parts.engine = std::move(transfer->engine);
+    parts.train = std::move(transfer->train);
+    parts.val = std::move(transfer->val);
+    for (std::string& note : transfer->notes)
+      parts.model.notes.push_back(std::move(note));
+  } else {
+    parts.engine = engine_of(request, parts, setting);
+    parts.train = train_batches(parts.data, config, parts.layout);
+    parts.val = val_batches(parts.data, config, parts.layout);
+  }
+  parts.plan = plan_of(parts);
+  parts.plan.settings = settings;
+  parts.plan.settings.workers = workers_of(config, parts.train->stats());
+  parts.plan.forecast = forecast_of(request, parts, planned, setting);
+  if (from == nullptr)
+    parts.plan.settings.micro_batch = {
+        cat(parts.plan.forecast.at_once), parts.plan.forecast.why};
+  if (parts.model.program)
+    parts.plan.parameters = parameter_table(parts.model.program->graph, config);
+  return parts;
+}
+
+} // namespace temper::train

@@ -1,0 +1,31 @@
+// Everything a run needs, from its config: data, model, plan, engine, batches.
+// Made before the first step by run.cpp. No torch.
+#pragma once
+
+#include <memory>
+
+#include "temper/train/run.h"
+#include "temper/train/run_resume.h"
+
+namespace temper::train {
+
+// In the order in which they are made.
+struct RunParts {
+  RunData data;
+  RunModel model;
+  BatchLayout layout;
+  std::unique_ptr<Engine> engine;
+  std::unique_ptr<Batches> train;
+  std::unique_ptr<Batches> val;
+  RunPlan plan;
+};
+
+// `from`: what the run goes on from; null: it begins. `dry`: only to be told
+// about, nothing is computed ahead.
+RunParts prepare(const RunRequest& request, const Earlier* from, bool dry);
+
+// The simulated device as the config wants it. An allocation that shall fail is
+// one of the run, not of what comes before.
+void set_up_sim(const config::Sim& config, bool running);
+
+} // namespace temper::train

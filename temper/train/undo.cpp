@@ -1,0 +1,148 @@
+#include "temper/train/undo.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <set>
+#include <string>
+
+#include "temper/base/text.h"
+#include "temper/graph/effects.h"
+
+namespace temper::train {
+namespace {
+
+// By their real names. What a foreign operator does nobody knows.
+std::set<std::string> written_buffers(const graph::Graph& graph) {
+  std::map<std::string, std::string> buffers; // value, target
+  for (const graph::Input* input : graph.inputs_of(graph::InputKind::kBuffer))
+    buffers[input->value] = input->target;
+  const graph::Memory memory(graph);
+  std::set<std::string> written;
+  const auto add = [&](const std::vector<std::string>& values) {
+    for (const std::string& value : values)
+      if (const auto found = buffers.find(memory.owner(value));
+          found != buffers.end())
+        written.insert(found->second);
+  };
+  for (const graph::Node& node : graph.nodes)
+    add(starts_with(node.op, "aten.") ? graph::values_written(node)
+                                      : graph::values_read(node));
+  for (const graph::Output& output : graph.outputs)
+    if (output.kind == graph::OutputKind::kBufferMutation)
+      written.insert(output.target);
+  return written;
+}
+
+std::vector<at::Tensor> changing(const model::Module& model) {
+  const std::vector<model::NamedTensor> all = model.buffers();
+  const graph::Graph* graph = model.graph();
+  // Fewer tensors than names: some share one, and all are taken.
+  const bool known = graph != nullptr &&
+      graph->inputs_of(graph::InputKind::kBuffer).size() == all.size();
+  const auto written =
+      known ? written_buffers(*graph) : std::set<std::string>{};
+  std::vector<at::Tensor> found;
+  for (const model::NamedTensor& each : all)
+    if (!known || written.count(each.name) > 0)
+      found.push_back(each.tensor.detach());
+  return found;
+}
+
+// Copies the memory itself: for a few channels LibTorch's calls would take
+// longer than the copy.
+bool is_memory(const at::Tensor& tensor) {
+  return tensor.device().is_cpu() && tensor.is_contiguous();
+}
+
+template <class Copy>
+void each_part(
+    const std::vector<at::Tensor>& buffers,
+    const at::Tensor& values,
+    const Copy& copy) {
+  std::int64_t begin = 0;
+  for (const at::Tensor& buffer : buffers) {
+    copy(buffer, values, begin);
+    begin += buffer.numel();
+  }
+}
+
+char* at_number(const at::Tensor& values, std::int64_t i) {
+  return static_cast<char*>(values.data_ptr()) +
+      i * static_cast<std::int64_t>(values.element_size());
+}
+
+} // namespace
+
+Undo::Undo(const model::Module& model) : model_(model) {
+  find_again();
+}
+
+void Undo::find_again() {
+  std::map<at::ScalarType, std::vector<at::Tensor>> by_type;
+  for (const at::Tensor& buffer : changing(model_))
+    by_type[buffer.scalar_type()].push_back(buffer);
+  std::vector<Kept> found;
+  for (auto& [type, buffers] : by_type) {
+    const std::size_t i = found.size();
+    found.push_back({std::move(buffers), {}});
+    if (i < kept_.size()) found[i].values = kept_[i].values;
+  }
+  kept_ = std::move(found);
+}
+
+void Undo::begin(const at::Tensor& finite_so_far) {
+  const at::NoGradGuard no_grad;
+  if (model_.graph() == nullptr) find_again();
+  for (Kept& kept : kept_) {
+    const auto& buffers = kept.buffers;
+    const bool plain = std::all_of(buffers.begin(), buffers.end(), is_memory);
+    if (plain && kept.values.defined()) {
+      each_part(
+          buffers,
+          kept.values,
+          [](const auto& buffer, const auto& values, auto begin) {
+            std::memcpy(
+                at_number(values, begin), buffer.data_ptr(), buffer.nbytes());
+          });
+      continue;
+    }
+    std::vector<at::Tensor> flat;
+    for (const at::Tensor& buffer : buffers)
+      flat.push_back(buffer.reshape({-1}));
+    const at::Tensor now = at::cat(flat);
+    kept.values = finite_so_far.defined() && kept.values.defined()
+        ? at::where(finite_so_far, now, kept.values)
+        : now;
+  }
+}
+
+void Undo::back() {
+  const at::NoGradGuard no_grad;
+  if (model_.graph() == nullptr) find_again();
+  for (const Kept& kept : kept_) {
+    if (!kept.values.defined()) continue;
+    each_part(
+        kept.buffers,
+        kept.values,
+        [](const auto& buffer, const auto& values, auto begin) {
+          if (is_memory(buffer))
+            std::memcpy(
+                buffer.data_ptr(), at_number(values, begin), buffer.nbytes());
+          else
+            buffer.copy_(
+                values.narrow(0, begin, buffer.numel()).view(buffer.sizes()));
+        });
+  }
+}
+
+std::size_t Undo::tensors() const {
+  std::size_t count = 0;
+  for (const Kept& kept : kept_)
+    count += kept.buffers.size();
+  return count;
+}
+
+} // namespace temper::train

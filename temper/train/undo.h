@@ -1,0 +1,47 @@
+// The buffers that a forward pass changes (BatchNorm's statistics), kept aside
+// so that a step which fails leaves no trace. On the CPU a few copies of
+// memory. Elsewhere whether a step was good may be known to the device alone:
+// there what is kept moves on only while all is well, so that back() leads
+// before the first step that was not, whenever that is found out. Inside the
+// engine. Includes torch: see task.h.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <cstddef>
+#include <vector>
+
+#include "temper/model/module.h"
+
+namespace temper::train {
+
+class Undo {
+ public:
+  // Of a model that is where it will be trained, in training mode; it must
+  // outlive this.
+  explicit Undo(const model::Module& model);
+
+  // Before a step. `finite_so_far`: a bool on the device, whether the steps
+  // that nobody looked at were good; undefined: they were. May throw; nothing
+  // has changed then.
+  void begin(const at::Tensor& finite_so_far);
+  // To where begin() was called, or to before the first step that was not good.
+  void back();
+
+  std::size_t tensors() const; // kept aside
+
+ private:
+  // All buffers of one type, one after the other.
+  struct Kept {
+    std::vector<at::Tensor> buffers;
+    at::Tensor values;
+  };
+
+  // A network that is no graph may have put others in their place.
+  void find_again();
+
+  const model::Module& model_;
+  std::vector<Kept> kept_; // one a type
+};
+
+} // namespace temper::train

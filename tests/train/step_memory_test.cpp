@@ -1,0 +1,65 @@
+#include "temper/train/step_memory.h"
+
+#include <gtest/gtest.h>
+
+#include "temper/model/zoo.h"
+
+namespace temper::train {
+namespace {
+
+// 6 -> 8 -> 3, for a table.
+graph::Program table() {
+  model::ZooOptions options;
+  options.name = "mlp";
+  options.image_size = 1;
+  options.channels = 6;
+  options.widths = {8};
+  options.classes = 3;
+  return model::build(options);
+}
+
+constexpr std::uint64_t kParameters = (6 * 8 + 8 + 8 * 3 + 3) * 4;
+
+config::Config sgd() {
+  config::Config config;
+  config.optimizer.name = "sgd";
+  config.optimizer.momentum = 0.9;
+  config.optimizer.weight_decay = 0;
+  return config;
+}
+
+TEST(StepMemory, CountsWhatStaysWhateverTheBatch) {
+  const StepBytes bytes = StepMemory(table(), sgd(), {}).at(100, 0);
+  EXPECT_EQ(bytes.parameters, kParameters);
+  EXPECT_EQ(bytes.gradients, kParameters);
+  EXPECT_EQ(bytes.optimizer, kParameters);
+  EXPECT_EQ(bytes.average, 0U);
+  EXPECT_EQ(bytes.batch, 0U); // the loader's memory
+}
+
+TEST(StepMemory, AdamHasTwoMomentsAndAnAverageIsACopy) {
+  config::Config config = sgd();
+  config.optimizer.name = "adamw";
+  config.train.ema = 0.99;
+  const StepBytes bytes = StepMemory(table(), config, {}).at(100, 0);
+  EXPECT_EQ(bytes.optimizer, 2 * kParameters);
+  EXPECT_EQ(bytes.average, kParameters);
+}
+
+TEST(StepMemory, ActivationsGrowWithTheSamplesAtOnce) {
+  const StepMemory memory(table(), sgd(), {});
+  const auto whole = memory.at(4000, 0).activations;
+  const auto half = memory.at(4000, 2000).activations;
+  EXPECT_NEAR(
+      static_cast<double>(half) / static_cast<double>(whole), 0.5, 0.01);
+}
+
+TEST(StepMemory, ABatchOnADeviceIsACopy) {
+  StepMemoryOptions options;
+  options.device = "sim";
+  const StepBytes bytes = StepMemory(table(), sgd(), options).at(100, 10);
+  EXPECT_EQ(bytes.batch, 100U * (6 * 4 + 8)); // inputs and labels
+}
+
+} // namespace
+} // namespace temper::train

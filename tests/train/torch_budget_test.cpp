@@ -1,0 +1,165 @@
+// Runs within a budget of memory, from config to journal, on LibTorch.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <cmath>
+
+#include "temper/base/error.h"
+#include "temper/base/text.h"
+#include "temper/journal/journal.h"
+#include "temper/machine/probe.h"
+#include "temper/memory/cpu_allocator.h"
+#include "temper/train/run.h"
+#include "tests/temp_folder.h"
+
+namespace temper::train {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct Told {
+  std::vector<double> losses;
+  std::vector<std::int64_t> at_once;
+  std::vector<std::string> kinds;
+  journal::Event forecast;
+  journal::Event check;
+};
+
+// MobileNetV2 on made-up images.
+class Budgets : public ::testing::Test {
+ protected:
+  Budgets() {
+    ::setenv("TEMPER_CACHE_DIR", folder_.text("cache").c_str(), 1);
+    config_.device = "cpu";
+    config_.threads = 1;
+    config_.layout = "contiguous";
+    config_.precision = "fp32";
+    config_.run.dir = folder_.text("runs");
+    config_.data.source = "synthetic:images=48,size=32,classes=4";
+    config_.data.augment = "none";
+    config_.data.val_fraction = 0;
+    config_.model.name = "mobilenet_v2";
+    config_.model.width = 0.25;
+    config_.model.dropout = 0;
+    config_.train.epochs = 1;
+    config_.train.batch = 16;
+    config_.train.log_every = 1;
+    config_.optimizer.name = "sgd";
+    config_.optimizer.lr = 0.01;
+    config_.loader.workers = 1;
+  }
+  ~Budgets() override {
+    memory::limit_cpu(0);
+    ::unsetenv("TEMPER_CACHE_DIR");
+  }
+
+  RunRequest request() const {
+    static const machine::Machine here = machine::probe(".");
+    RunRequest made;
+    made.config = config_;
+    made.machine = here;
+    return made;
+  }
+  Told run() const {
+    Told told;
+    const RunResult result = train::run(request());
+    for (const auto& event :
+         journal::read_journal(result.directory.journal())) {
+      told.kinds.push_back(event.kind);
+      if (event.kind == "step") {
+        told.losses.push_back(*event.number("loss"));
+        told.at_once.push_back(*event.count("micro_batch"));
+      }
+      if (event.kind == "forecast") told.forecast = event;
+      if (event.kind == "forecast_check") told.check = event;
+    }
+    return told;
+  }
+  // Large enough that a group's variance is not that of two equal values,
+  // which turns rounding into another loss.
+  void use_groups() {
+    config_.data.source = "synthetic:images=96,size=64,classes=4";
+    config_.train.batch = 32;
+    config_.optimizer.lr = 1e-4;
+    config_.model.bn_group = 4;
+  }
+  // Of a run whose whole batch is computed at once.
+  std::uint64_t whole_bytes() const {
+    return plan_run(request()).forecast.whole_bytes;
+  }
+
+  tests::TempFolder folder_;
+  config::Config config_;
+};
+
+TEST_F(Budgets, WithRoomTheWholeBatchIsComputedAtOnce) {
+  const Told told = run();
+  EXPECT_EQ(told.at_once, (std::vector<std::int64_t>{16, 16, 16}));
+  EXPECT_EQ(told.forecast.count("at_once"), 16);
+}
+
+TEST_F(Budgets, TheForecastIsHeldAgainstTheFirstEpoch) {
+  const Told told = run();
+  ASSERT_EQ(told.check.kind, "forecast_check");
+  EXPECT_LE(std::abs(*told.check.number("error")), 0.05)
+      << *told.check.count("forecast_bytes") << " "
+      << *told.check.count("measured_bytes");
+}
+
+TEST_F(Budgets, AQuarterOfThePeakStillTrainsTheSameBatches) {
+  use_groups();
+  const Told whole = run();
+  const std::uint64_t peak = whole_bytes();
+  std::int64_t before = 33;
+  for (const int percent : {60, 40, 25}) {
+    config_.memory.budget.bytes = peak * percent / 100;
+    const Told told = run();
+    ASSERT_EQ(told.losses.size(), 3U) << percent;
+    EXPECT_LT(told.at_once.back(), before) << percent;
+    before = told.at_once.back();
+    // Of groups it does not matter how many are computed at once.
+    for (std::size_t i = 0; i < 3; ++i)
+      EXPECT_NEAR(told.losses[i], whole.losses[i], 1e-4) << percent;
+  }
+}
+
+TEST_F(Budgets, AForecastThatIsTooLowIsPutRight) {
+  use_groups();
+  const Told whole = run();
+  // The forecast is told of one budget, the allocator of another.
+  RunRequest asked = request();
+  const std::uint64_t peak = whole_bytes();
+  asked.planned = [&](const RunPlan&, const config::Config&) {
+    memory::limit_cpu(memory::cpu_usage().live_bytes + peak / 2);
+  };
+  const RunResult result = train::run(asked);
+  std::vector<std::string> kinds;
+  std::vector<double> losses;
+  for (const auto& event : journal::read_journal(result.directory.journal())) {
+    kinds.push_back(event.kind);
+    if (event.kind == "step") losses.push_back(*event.number("loss"));
+  }
+  EXPECT_THAT(kinds, testing::Contains("retry"));
+  ASSERT_EQ(losses.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i)
+    EXPECT_NEAR(losses[i], whole.losses[i], 1e-4);
+}
+
+TEST_F(Budgets, WithBatchNormItIsSaidWhatSplittingMeans) {
+  config_.memory.budget.bytes = whole_bytes() / 2;
+  const RunPlan plan = plan_run(request());
+  EXPECT_LT(plan.forecast.at_once, 16);
+  EXPECT_THAT(plan.forecast.why, HasSubstr("model.bn_group"));
+  EXPECT_EQ(plan.settings.micro_batch.value, cat(plan.forecast.at_once));
+}
+
+TEST_F(Budgets, WhatTheUserFixedStaysAndMustNotCutGroups) {
+  config_.memory.micro_batch = 6;
+  EXPECT_EQ(plan_run(request()).forecast.at_once, 6);
+  config_.model.bn_group = 4;
+  EXPECT_THROW(plan_run(request()), Error);
+}
+
+} // namespace
+} // namespace temper::train

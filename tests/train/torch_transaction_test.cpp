@@ -1,0 +1,280 @@
+// A step is a transaction: whatever fails in it, all is as before, bit for bit,
+// and the same step done again ends where an undisturbed one does.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine_samples.h"
+#include "failing_allocator.h"
+#include "tests/complaint.h"
+
+namespace temper::train {
+namespace {
+
+using ::testing::HasSubstr;
+using tests::complaint;
+using tests::FailingAllocator;
+
+// One for the program: LibTorch keeps the pointer.
+FailingAllocator& allocator() {
+  static auto* made = new FailingAllocator;
+  return *made;
+}
+
+config::Config everything(const std::string& optimizer) {
+  config::Config config;
+  config.optimizer.name = optimizer;
+  config.optimizer.nesterov = optimizer == "sgd";
+  config.train.clip = 0.5;
+  config.train.ema = 0.9;
+  return config;
+}
+
+struct Case {
+  const char* name;
+  const char* network;
+  const char* optimizer;
+  const char* precision = "fp32";
+  const char* moments = "fp32";
+};
+void PrintTo(const Case& each, std::ostream* out) {
+  *out << each.name;
+}
+
+Sample sample_of(const Case& each) {
+  config::Config config = everything(each.optimizer);
+  config.optimizer.moments = each.moments;
+  Sample sample = pictures(config, each.network);
+  sample.precision = each.precision;
+  if (std::string(each.network) == "cnn") sample.zoo.dropout = 0.3;
+  return sample;
+}
+
+class Transaction : public ::testing::TestWithParam<Case> {
+ protected:
+  // Sums, as far as a person can see them.
+  static void expect_no_sums(Engine& engine) {
+    const MetricSums sums = engine.take_training_sums();
+    EXPECT_EQ(sums.samples, 0);
+    EXPECT_EQ(sums.predictions, 0);
+    EXPECT_EQ(sums.loss, 0);
+  }
+  void TearDown() override {
+    allocator().fail_no_more();
+  }
+};
+
+TEST_P(Transaction, out_of_memory_anywhere_leaves_no_trace) {
+  const Samples samples = images(7, 3, 8);
+  const auto engine = sample_of(GetParam()).engine();
+  for (int i = 0; i < 2; ++i)
+    engine->step(samples.batch, order(i, 4, 0.01));
+  engine->take_training_sums();
+  const EngineState before = engine->capture();
+  allocator().fail(0);
+  engine->step(samples.batch, order(2, 4, 0.01));
+  const std::int64_t allocations = allocator().count;
+  ASSERT_GT(allocations, 20);
+  const EngineState after = engine->capture();
+  const double loss = engine->take_training_sums().loss;
+  ASSERT_FALSE(same_bits(before.tensors, after.tensors));
+  int thrown = 0;
+  for (std::int64_t n = 1; n <= allocations; n += 1 + allocations / 60) {
+    engine->restore(before);
+    allocator().fail(n);
+    bool committed = false;
+    try {
+      committed = engine->step(samples.batch, order(2, 4, 0.01));
+    } catch (const OutOfMemory&) {
+      ++thrown;
+    }
+    allocator().fail_no_more();
+    if (!committed) {
+      ASSERT_TRUE(same_bits(before.tensors, engine->capture().tensors)) << n;
+      expect_no_sums(*engine);
+      engine->step(samples.batch, order(2, 4, 0.01));
+    }
+    ASSERT_TRUE(same_bits(after.tensors, engine->capture().tensors)) << n;
+    EXPECT_EQ(engine->take_training_sums().loss, loss) << n;
+  }
+  EXPECT_GT(thrown, 20);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All,
+    Transaction,
+    ::testing::Values(
+        Case{"resnet18_adamw", "resnet18", "adamw"},
+        Case{"cnn_sgd", "cnn", "sgd"},
+        Case{"cnn_lion_float64", "cnn", "lion", "fp64"},
+        Case{"resnet18_adam_float64", "resnet18", "adam", "fp64"},
+        Case{"cnn_adamw_bf16_moments", "cnn", "adamw", "fp32", "bf16"},
+        Case{"cnn_adam_scaled", "cnn", "adam", "scaled"}),
+    [](const auto& each) { return each.param.name; });
+
+// Where LibTorch's operators make the update, it goes forward once begun.
+TEST(TransactionOfFloat64, what_fails_half_way_for_good_is_never_saved) {
+  const Case wide{"", "cnn", "adamw", "fp64"};
+  const Samples samples = images(7, 3, 8);
+  const auto engine = sample_of(wide).engine();
+  engine->step(samples.batch, order(0));
+  const EngineState before = engine->capture();
+  allocator().fail(0);
+  engine->step(samples.batch, order(1));
+  const std::int64_t allocations = allocator().count;
+  engine->restore(before);
+  // Late in the update: of the last parameters.
+  allocator().fail(allocations - 20, true);
+  EXPECT_THAT(
+      complaint([&] { engine->step(samples.batch, order(1)); }),
+      HasSubstr("an update failed half way"));
+  allocator().fail_no_more();
+  EXPECT_THROW(engine->capture(), Error);
+  EXPECT_THROW(engine->step(samples.batch, order(1)), Error);
+  engine->restore(before);
+  EXPECT_TRUE(same_bits(before.tensors, engine->capture().tensors));
+}
+
+TEST(TransactionOfEvaluation, out_of_memory_leaves_the_sums_as_they_were) {
+  config::Config config = everything("adamw");
+  const Samples samples = images(7, 3, 8);
+  const auto engine = pictures(config, "resnet18").engine();
+  engine->step(samples.batch, order(0));
+  engine->evaluate(samples.batch);
+  allocator().fail(0);
+  engine->evaluate(samples.batch);
+  const std::int64_t allocations = allocator().count;
+  const MetricSums whole = engine->take_evaluation_sums();
+  int thrown = 0;
+  for (std::int64_t n = 1; n <= allocations; n += 3) {
+    engine->evaluate(samples.batch);
+    allocator().fail(n);
+    try {
+      engine->evaluate(samples.batch);
+      allocator().fail_no_more();
+    } catch (const OutOfMemory&) {
+      allocator().fail_no_more();
+      ++thrown;
+      engine->evaluate(samples.batch);
+    }
+    const MetricSums sums = engine->take_evaluation_sums();
+    EXPECT_EQ(sums.loss, whole.loss) << n;
+    EXPECT_EQ(sums.samples, whole.samples) << n;
+    EXPECT_EQ(sums.predictions, whole.predictions) << n;
+    EXPECT_EQ(sums.confusion, whole.confusion) << n;
+  }
+  EXPECT_GT(thrown, 10);
+  // And in slices.
+  engine->set_evaluation_slice(3);
+  engine->evaluate(samples.batch);
+  engine->evaluate(samples.batch);
+  const MetricSums sliced = engine->take_evaluation_sums();
+  EXPECT_NEAR(sliced.loss, whole.loss, 1e-5 * whole.loss);
+  EXPECT_EQ(sliced.confusion, whole.confusion);
+  EXPECT_EQ(sliced.samples, 14);
+}
+
+// What is not finite, and where it comes from.
+void expect_refused(Engine& engine, Samples& samples, double lr = 0.01) {
+  const EngineState before = engine.capture();
+  engine.take_training_sums();
+  std::vector<std::int64_t> named;
+  try {
+    engine.step(samples.batch, reported(order(2, 4, lr)));
+    ADD_FAILURE() << "it was committed";
+  } catch (const NotFinite& bad) {
+    named = bad.samples;
+    EXPECT_EQ(bad.update, 2);
+  }
+  EXPECT_EQ(named.size(), 7U);
+  EXPECT_TRUE(same_bits(before.tensors, engine.capture().tensors));
+  EXPECT_EQ(engine.take_training_sums().predictions, 0);
+}
+
+std::unique_ptr<Engine> trained(const Sample& sample, const Samples& samples) {
+  auto engine = sample.engine();
+  for (int i = 0; i < 2; ++i)
+    engine->step(samples.batch, order(i, 4, 0.01));
+  return engine;
+}
+
+TEST(TransactionOfNumbers, nan_in_an_input_changes_nothing) {
+  for (const char* optimizer : {"sgd", "adamw"}) {
+    Samples samples = images(7, 3, 8);
+    const auto engine =
+        trained(pictures(everything(optimizer), "resnet18"), samples);
+    samples.inputs[6][1][2][3] = std::nan(""); // in the second slice
+    expect_refused(*engine, samples);
+  }
+}
+
+TEST(TransactionOfNumbers, a_variance_that_overflows_changes_nothing) {
+  Samples samples = images(7, 3, 8);
+  const auto engine =
+      trained(pictures(everything("adamw"), "resnet18"), samples);
+  samples.inputs[2].mul_(1e30);
+  expect_refused(*engine, samples);
+}
+
+// A loss of nothing whose slope is not a number.
+TEST(TransactionOfNumbers, nan_in_one_gradient_changes_nothing) {
+  Samples samples = images(7, 3, 8);
+  const Sample sample = pictures(everything("adamw"), "resnet18");
+  bool poisoned = false;
+  const auto module = sample.module();
+  const auto engine = sample.engine(
+      std::make_unique<OwnTask>(module, [&](Task& task, const Batch& batch) {
+        at::Tensor loss = at::cross_entropy_loss(
+            task.model().forward({batch.inputs}),
+            batch.targets,
+            {},
+            at::Reduction::Sum);
+        if (poisoned) {
+          const at::Tensor w = task.model().parameters()[0].tensor;
+          loss = loss + (w - w.detach()).square().sum().sqrt();
+        }
+        task.add("seen", at::ones({}), 1);
+        return loss;
+      }));
+  for (int i = 0; i < 2; ++i)
+    engine->step(samples.batch, order(i, 4, 0.01));
+  poisoned = true;
+  expect_refused(*engine, samples);
+  EXPECT_TRUE(engine->take_training_sums().own.empty());
+  poisoned = false;
+  EXPECT_TRUE(engine->step(samples.batch, order(2, 4, 0.01)));
+  EXPECT_EQ(engine->take_training_sums().own.at("seen").second, 2);
+}
+
+TEST(TransactionOfNumbers, a_loss_above_the_limit_changes_nothing) {
+  Samples samples = images(7, 3, 8);
+  const auto engine = trained(pictures(everything("adamw"), "cnn"), samples);
+  const EngineState before = engine->capture();
+  StepOrder limited = order(2, 4, 0.01);
+  limited.loss_limit = 1e-3;
+  EXPECT_THAT(
+      complaint([&] { engine->step(samples.batch, limited); }),
+      HasSubstr("the loss jumped to"));
+  EXPECT_TRUE(same_bits(before.tensors, engine->capture().tensors));
+  limited.loss_limit = 1e3;
+  EXPECT_TRUE(engine->step(samples.batch, limited));
+}
+
+// fp16's own way out: the scale is halved, and nothing else happens.
+TEST(TransactionOfNumbers, an_overflow_leaves_statistics_and_sums_alone) {
+  Samples samples = images(7, 3, 8);
+  Sample sample = pictures(everything("adamw"), "resnet18");
+  sample.precision = "scaled";
+  const auto engine = trained(sample, samples);
+  const EngineState before = engine->capture();
+  engine->take_training_sums();
+  samples.inputs[2].mul_(1e30);
+  EXPECT_FALSE(engine->step(samples.batch, order(2, 4, 0.01)));
+  EngineState after = engine->capture();
+  EXPECT_FALSE(same_bits(before.tensors, after.tensors));
+  after.tensors["scaler.state"] = before.tensors.at("scaler.state");
+  EXPECT_TRUE(same_bits(before.tensors, after.tensors));
+  EXPECT_EQ(engine->take_training_sums().predictions, 0);
+}
+
+} // namespace
+} // namespace temper::train
