@@ -23,6 +23,7 @@ enum ExitCode {
   kUsage = 2,
   kProblemsFound = 3,
   kStopped = 75, // with a checkpoint: resume to go on
+  kStartAgain = 86, // for the supervisor: not the end of the run
   kInterrupted = 130,
 };
 

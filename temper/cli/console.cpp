@@ -45,6 +45,7 @@ Console::Console(const Environment& environment)
       width_(terminal_width(environment)) {}
 
 void Console::print(const std::string& text) {
+  const std::lock_guard lock(mutex_);
   clear_progress();
   const bool written =
       std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
@@ -56,6 +57,7 @@ void Console::print(const std::string& text) {
 
 void Console::progress(const std::string& what) {
   if (!live_ || quiet_) return;
+  const std::lock_guard lock(mutex_);
   std::fprintf(stderr, "\r\033[K%s", what.c_str());
   std::fflush(stderr);
   progress_shown_ = true;
@@ -64,6 +66,7 @@ void Console::progress(const std::string& what) {
 void Console::log(log::Level level, const std::string& line) {
   if (level == log::Level::detail && !verbose_) return;
   if (level == log::Level::note && quiet_) return;
+  const std::lock_guard lock(mutex_);
   clear_progress();
   std::fprintf(
       stderr,
@@ -73,6 +76,7 @@ void Console::log(log::Level level, const std::string& line) {
 }
 
 void Console::error(const std::string& what, const std::string& hint) {
+  const std::lock_guard lock(mutex_);
   clear_progress();
   std::fprintf(stderr, "temper: %s\n", what.c_str());
   if (!hint.empty()) std::fprintf(stderr, "  %s\n", hint.c_str());

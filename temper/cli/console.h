@@ -2,6 +2,7 @@
 // that prints: commands hand it their text, the log ends here too.
 #pragma once
 
+#include <mutex>
 #include <string>
 
 #include "temper/base/environment.h"
@@ -49,6 +50,8 @@ class Console {
  private:
   void clear_progress();
 
+  // Followers of a run log while it shows its progress.
+  std::mutex mutex_;
   bool colour_ = false;
   bool live_ = false; // standard error is a terminal
   bool quiet_ = false;

@@ -1,20 +1,17 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
-#include "temper/base/environment.h"
-#include "temper/base/file.h"
 #include "temper/base/nearest.h"
 #include "temper/base/text.h"
 #include "temper/cli/command.h"
 #include "temper/cli/progress_line.h"
-#include "temper/config/load.h"
+#include "temper/cli/trained_model.h"
 #include "temper/graph/pt2.h"
 #include "temper/journal/run_directory.h"
 #include "temper/model/export.h"
 #include "temper/model/load_weights.h"
 #include "temper/model/weights_file.h"
 #include "temper/model/zoo.h"
-#include "temper/train/run_model.h"
 
 namespace temper::cli {
 namespace {
@@ -147,25 +144,10 @@ class ExportCommand : public Command {
                     "."));
   }
 
-  // The run's data is opened: it says how many inputs and outputs there are.
   graph::Program open_run(const journal::RunDirectory& run) {
-    auto config = config::load(run.config(), {}).config;
-    config.model.weights.clear(); // the run's own come in their place
-    config.model.freeze.clear();
-    const auto data = train::open_data(config, current_environment(), 0);
-    auto chosen = train::choose_model(config, data);
-    if (!chosen.program)
-      throw Error(
-          cat("[model] ", model_, " trained a TorchScript file."),
-          "Give its weights: temper export net.pt2 --weights the run's "
-          "folder.");
-    if (weights_.empty()) {
-      const auto best =
-          read_small_file(run.checkpoints() / "best", 4096).value_or("");
-      const fs::path folder = run.checkpoints() / std::string(trim(best));
-      weights_ = !best.empty() && fs::exists(folder) ? folder.string() : model_;
-    }
-    return std::move(*chosen.program);
+    auto program = model_of_run(run).program;
+    if (weights_.empty()) weights_ = best_weights(run).string();
+    return program;
   }
 
   std::string model_;

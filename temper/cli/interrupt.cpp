@@ -1,37 +1,96 @@
 #include "temper/cli/interrupt.h"
 
+#include <unistd.h>
+
 namespace temper::cli {
 namespace {
 
-volatile std::sig_atomic_t noted = 0;
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGALRM};
+constexpr unsigned kPatience_s = 4;
+constexpr int kNobody = -1;
 
-void note_signal(int) {
+volatile std::sig_atomic_t noted = 0;
+volatile std::sig_atomic_t wished = 0;
+volatile std::sig_atomic_t code_at_once = kNobody;
+volatile std::sig_atomic_t code_in_time = kNobody;
+
+std::atomic<std::atomic<int>*> counts{nullptr};
+
+// Everything from here to the watch runs inside a signal handler.
+void leave(int code) {
+  constexpr char kWord[] = "\ntemper: interrupted.\n";
+  [[maybe_unused]] const auto written =
+      ::write(STDERR_FILENO, kWord, sizeof kWord - 1);
+  ::_exit(code);
+}
+
+void note_signal(int signal) {
+  if (auto* by_number = counts.load()) by_number[signal].fetch_add(1);
+  if (signal == SIGUSR1) {
+    wished = 1;
+    return;
+  }
+  if (code_at_once != kNobody) leave(code_at_once);
+  if (signal == SIGALRM) {
+    if (code_in_time != kNobody) leave(code_in_time);
+    return;
+  }
+  // Whoever presses Ctrl-C twice means it; what is half-written is cleaned
+  // away by the next start.
+  if (noted != 0 && signal == SIGINT) leave(kInterrupted);
   noted = 1;
+  if (code_in_time != kNobody) ::alarm(kPatience_s);
 }
 
 } // namespace
 
+void count_signals_in(std::atomic<int>* by_number) {
+  counts = by_number;
+}
+
 InterruptWatch::InterruptWatch() {
   noted = 0;
+  wished = 0;
+  code_at_once = kNobody;
+  code_in_time = kNobody;
   struct sigaction action {};
   action.sa_handler = note_signal;
-  // Once only: whoever presses Ctrl-C twice means it.
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
-  ::sigaction(SIGINT, &action, &before_int_);
-  ::sigaction(SIGTERM, &action, &before_term_);
+  for (std::size_t i = 0; i < before_.size(); ++i) {
+    ::sigaction(kSignals[i], nullptr, &before_[i]);
+    if (before_[i].sa_handler != SIG_IGN)
+      ::sigaction(kSignals[i], &action, nullptr);
+  }
 }
 
 InterruptWatch::~InterruptWatch() {
-  ::sigaction(SIGINT, &before_int_, nullptr);
-  ::sigaction(SIGTERM, &before_term_, nullptr);
+  ::alarm(0);
+  for (std::size_t i = 0; i < before_.size(); ++i)
+    ::sigaction(kSignals[i], &before_[i], nullptr);
 }
 
 bool InterruptWatch::noticed() const {
-  return noted != 0;
+  if (noted == 0) return false;
+  ::alarm(0); // somebody sees to it
+  return true;
 }
 
 void InterruptWatch::check() const {
   if (noticed()) throw Interrupted("interrupted.");
+}
+
+void InterruptWatch::leave_at_once(int code) {
+  code_at_once = code;
+}
+
+void InterruptWatch::leave_in_time(int code) {
+  code_in_time = code;
+  code_at_once = kNobody;
+}
+
+bool InterruptWatch::take_wish() const {
+  if (wished == 0) return false;
+  wished = 0;
+  return true;
 }
 
 } // namespace temper::cli

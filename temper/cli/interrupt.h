@@ -1,15 +1,22 @@
-// Ctrl-C as something a command can notice between two pieces of work, so that
+// Signals as something a command can notice between two pieces of work, so that
 // what it was writing is put away before it leaves.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <csignal>
 
 #include "temper/cli/command.h"
 
 namespace temper::cli {
 
-// While it lives, the first SIGINT or SIGTERM is noted and the next one ends
-// the process as ever. One at a time.
+// Every signal that is noticed from now on is counted there, by its number: a
+// supervisor wants to know which ones arrived. Null: nowhere.
+void count_signals_in(std::atomic<int>* by_number);
+
+// While it lives, the first SIGINT, SIGTERM or SIGHUP is noted. A second SIGINT
+// ends the process at once with code 130. SIGUSR1 is a wish, not an end. One
+// that was ignored before (nohup) stays so. One watch at a time.
 class InterruptWatch {
  public:
   InterruptWatch();
@@ -21,9 +28,17 @@ class InterruptWatch {
   // Throws Interrupted once a signal came.
   void check() const;
 
+  // From now on there is nothing to put away: a signal ends the process with
+  // this code.
+  void leave_at_once(int code);
+  // From now on it is noted. Should nobody ask within seconds, because a step
+  // or a file takes that long, the process ends with this code all the same.
+  void leave_in_time(int code);
+  // True once for each SIGUSR1, several at once count as one.
+  bool take_wish() const;
+
  private:
-  struct sigaction before_int_ {};
-  struct sigaction before_term_ {};
+  std::array<struct sigaction, 5> before_{};
 };
 
 } // namespace temper::cli

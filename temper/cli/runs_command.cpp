@@ -1,254 +1,219 @@
 #include <CLI/CLI.hpp>
-#include <cmath>
 #include <nlohmann/json.hpp>
-#include <set>
 
+#include "temper/base/atomic_file.h"
 #include "temper/base/text.h"
 #include "temper/cli/command.h"
-#include "temper/journal/run_summary.h"
+#include "temper/cli/runs_gc.h"
+#include "temper/cli/runs_text.h"
+#include "temper/cli/track_run.h"
+#include "temper/config/load.h"
 
 namespace temper::cli {
 namespace {
 
+namespace fs = std::filesystem;
 using journal::RunSummary;
 using nlohmann::json;
-using Row = std::vector<std::string>;
 
-// Columns as wide as their widest cell; the first one to the left.
-std::string table(const std::vector<Row>& rows) {
-  std::vector<std::size_t> widths;
-  for (const Row& row : rows)
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      if (i >= widths.size()) widths.push_back(0);
-      widths[i] = std::max(widths[i], row[i].size());
-    }
-  std::string out;
-  for (const Row& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const std::string gap(widths[i] - row[i].size(), ' ');
-      line += i == 0 ? cat(row[i], gap) : cat("  ", gap, row[i]);
-    }
-    out += line + "\n";
-  }
-  return out;
-}
-
-std::string value_text(const std::string& metric, double value) {
-  if (std::isnan(value)) return "-";
-  if (contains(metric, "accuracy") || contains(metric, "top"))
-    return cat(decimals(value * 100, 2), " %");
-  return decimals(value, 4);
-}
-
-std::vector<std::string> metrics_in(const RunSummary& run) {
-  std::vector<std::string> names;
-  if (run.epoch_events.empty()) return names;
-  for (const auto& [name, value] : run.epoch_events.back().fields)
-    if (starts_with(name, "train_") || starts_with(name, "val_"))
-      names.push_back(name);
-  return names;
-}
-
-std::vector<double> values_of(const RunSummary& run, const std::string& name) {
-  std::vector<double> values;
-  for (const auto& event : run.epoch_events)
-    values.push_back(event.number(name).value_or(std::nan("")));
-  return values;
-}
-
-json json_of(const RunSummary& run) {
-  json metrics = json::object();
-  for (const std::string& name : metrics_in(run)) {
-    json values = json::array();
-    for (const double value : values_of(run, name))
-      values.push_back(std::isfinite(value) ? json(value) : json("NaN"));
-    metrics[name] = values;
-  }
-  return {
-      {"run", run.directory.name()},
-      {"status", run.status},
-      {"model", run.model},
-      {"data", run.data},
-      {"device", run.device},
-      {"best_metric", run.best_metric},
-      {"best", std::isfinite(run.best) ? json(run.best) : json("NaN")},
-      {"epochs", run.epochs},
-      {"updates", run.updates},
-      {"seconds", run.seconds},
-      {"samples_per_s", run.samples_per_s},
-      {"config", run.config},
-      {"metrics", metrics}};
+bool is_csv(const std::string& to) {
+  return lower(fs::path(to).extension().string()) == ".csv";
 }
 
 class RunsCommand : public Command {
  public:
   Manual manual() const override {
     return {
-        "Reads the journals of runs; nothing is changed, and a run under way "
-        "may be looked at.\n\n"
+        "Reads the journals of runs; a run under way may be looked at.\n\n"
         "list shows them all, show one of them epoch by epoch, compare the "
         "config keys and results in which two or more differ. A run is named "
-        "by its directory, its name, the beginning or end of it, or latest.",
+        "by its directory, its name, the beginning or end of it, or latest.\n\n"
+        "export delivers runs to MLflow, TensorBoard or a CSV file: what was "
+        "delivered there before is not delivered again, so that it also brings "
+        "what a server missed while it was down. Without --to, it goes where "
+        "the run's own config says.\n\n"
+        "gc shows what can go: runs that failed or were killed before their "
+        "first checkpoint, and all checkpoints of finished runs but the best "
+        "and the last. With --yes it goes.",
         {{"temper runs list", "what there is"},
          {"temper runs show latest", "the last one"},
-         {"temper runs compare 1f3c 77aa", "two, side by side"}},
-        {{0, "done"}, {1, "no such run"}, {2, "wrong flags"}}};
+         {"temper runs compare 1f3c 77aa", "two, side by side"},
+         {"temper runs export latest --to http://mlflow:5000",
+          "to a tracking server"},
+         {"temper runs export latest --to tensorboard:logs",
+          "as TensorBoard's files"},
+         {"temper runs export latest --to run.csv", "every point as a table"},
+         {"temper runs gc --keep 5 --yes", "make room"}},
+        {{0, "done"},
+         {1, "no such run, or not delivered"},
+         {2, "wrong flags"}}};
   }
 
   void declare(CLI::App& app) override {
-    app.add_option("ACTION", action_, "list, show or compare");
+    app.add_option("ACTION", action_, "list, show, compare, export or gc");
     app.add_option("RUN", runs_, "which");
     app.add_option("--dir", directory_, "where the runs are")
         ->type_name("DIR")
         ->default_str("runs");
+    app.add_option("--to", to_, "export: an address of MLflow's, or FILE.csv")
+        ->type_name("URI");
+    app.add_option("--experiment", experiment_, "export: of MLflow")
+        ->type_name("NAME");
+    app.add_option("--keep", keep_, "gc: leave the youngest runs alone")
+        ->type_name("N")
+        ->default_str("3")
+        ->check(CLI::NonNegativeNumber);
+    app.add_flag("--yes", yes_, "gc: remove it");
     app.add_flag("--json", json_, "print JSON");
+    app.add_flag("--csv", csv_, "list: print CSV");
   }
 
   int run(const Invocation&, Console& console) override {
     if (action_ == "list" && runs_.empty()) return list(console);
     if (action_ == "show" && runs_.size() == 1) return show(console);
     if (action_ == "compare" && runs_.size() > 1) return compare(console);
+    if (action_ == "export" && !runs_.empty()) return export_runs(console);
+    if (action_ == "gc" && runs_.empty()) return collect(console);
     throw UsageError(
-        "[runs] temper runs takes list, show RUN or compare RUN RUN.",
+        "[runs] temper runs takes list, show RUN, compare RUN RUN, export RUN "
+        "--to URI or gc.",
         "temper help runs explains it.");
   }
 
  private:
+  std::vector<journal::RunDirectory> directories() const {
+    std::vector<journal::RunDirectory> found;
+    for (const std::string& name : runs_)
+      found.push_back(journal::find_run(directory_, name));
+    return found;
+  }
   std::vector<RunSummary> chosen() const {
     std::vector<RunSummary> summaries;
-    for (const std::string& name : runs_)
-      summaries.push_back(
-          journal::summarise(journal::find_run(directory_, name)));
+    for (const auto& directory : directories())
+      summaries.push_back(journal::summarise(directory));
     return summaries;
+  }
+  static std::string all_json(const std::vector<RunSummary>& runs) {
+    json all = json::array();
+    for (const RunSummary& run : runs)
+      all.push_back(runs_json(run));
+    return all.dump(1) + "\n";
   }
 
   int list(Console& console) const {
-    std::vector<Row> rows{
-        {"run", "status", "best", "epochs", "time", "device", "samples/s"}};
-    json all = json::array();
-    for (const auto& directory : journal::list_runs(directory_)) {
-      const RunSummary run = journal::summarise(directory);
-      all.push_back(json_of(run));
-      rows.push_back(
-          {run.directory.name(),
-           run.status,
-           run.best_metric.empty() ? "-"
-                                   : cat(run.best_metric,
-                                         " ",
-                                         value_text(run.best_metric, run.best)),
-           cat(run.epochs),
-           seconds_text(run.seconds),
-           run.device,
-           decimals(run.samples_per_s, 0)});
-    }
+    std::vector<RunSummary> runs;
+    for (const auto& directory : journal::list_runs(directory_))
+      runs.push_back(journal::summarise(directory));
     if (json_)
-      console.print(all.dump(1) + "\n");
-    else if (rows.size() == 1)
+      console.print(all_json(runs));
+    else if (csv_)
+      console.print(list_csv(runs));
+    else if (runs.empty())
       console.print(cat("there are no runs in ", directory_, "\n"));
     else
-      console.print(table(rows));
+      console.print(list_text(runs));
     return kDone;
   }
 
   int show(Console& console) const {
     const RunSummary run = chosen().at(0);
-    if (json_) {
-      console.print(json_of(run).dump(1) + "\n");
-      return kDone;
-    }
-    std::string out =
-        cat(run.directory.path.string(),
-            "\n",
-            run.status,
-            run.why.empty() ? "" : cat(": ", run.why),
-            "; ",
-            run.model,
-            " on ",
-            run.data,
-            ", ",
-            run.device,
-            ", ",
-            count_text(run.updates),
-            " updates in ",
-            seconds_text(run.seconds),
-            "\n\n");
-    const auto names = metrics_in(run);
-    Row head{"epoch"};
-    head.insert(head.end(), names.begin(), names.end());
-    std::vector<Row> rows{head};
-    for (const auto& event : run.epoch_events) {
-      Row row{cat(event.count("epoch").value_or(0) + 1)};
-      for (const std::string& name : names)
-        row.push_back(
-            value_text(name, event.number(name).value_or(std::nan(""))));
-      rows.push_back(row);
-    }
-    out += table(rows) + "\n";
-    std::size_t widest = 0;
-    for (const std::string& name : names)
-      widest = std::max(widest, name.size());
-    for (const std::string& name : names)
-      out +=
-          cat(name,
-              std::string(widest - name.size() + 2, ' '),
-              journal::sparkline(values_of(run, name)),
-              "\n");
-    console.print(out);
+    console.print(json_ ? runs_json(run).dump(1) + "\n" : show_text(run));
     return kDone;
   }
 
   int compare(Console& console) const {
     const auto runs = chosen();
-    if (json_) {
-      json all = json::array();
-      for (const RunSummary& run : runs)
-        all.push_back(json_of(run));
-      console.print(all.dump(1) + "\n");
+    console.print(json_ ? all_json(runs) : compare_text(runs));
+    return kDone;
+  }
+
+  int export_runs(Console& console) const {
+    if (is_csv(to_)) {
+      std::string text;
+      for (const auto& run : directories())
+        text += points_csv(run, text.empty());
+      write_file_atomically(to_, text);
+      console.print(cat(to_, ": every point of ", plural_runs(), "\n"));
       return kDone;
     }
-    Row head{""};
-    for (const RunSummary& run : runs)
-      head.push_back(run.directory.name());
-    std::vector<Row> rows{head};
-    std::set<std::string> keys;
-    std::set<std::string> metrics;
-    for (const RunSummary& run : runs) {
-      for (const auto& [key, value] : run.config)
-        keys.insert(key);
-      for (const std::string& name : metrics_in(run))
-        metrics.insert(name);
+    for (const auto& run : directories())
+      deliver(run, console);
+    return kDone;
+  }
+
+  std::string plural_runs() const {
+    return plural(static_cast<std::int64_t>(runs_.size()), "run");
+  }
+
+  void deliver(const journal::RunDirectory& run, Console& console) const {
+    auto options = track_options(config::load(run.config(), {}).config);
+    if (!experiment_.empty()) options.experiment = experiment_;
+    std::vector<track::Target> targets;
+    if (to_.empty())
+      targets = track::targets_of(options, run.path);
+    else
+      targets.push_back(track::parse_target(to_));
+    if (targets.empty())
+      throw UsageError(
+          cat("[runs] ", run.name(), " is tracked nowhere."),
+          "Say where with --to.");
+    for (track::Target target : targets) {
+      // A folder given by hand is one for many runs.
+      if (!to_.empty() && target.kind == track::Target::Kind::tensorboard)
+        target = track::parse_target(
+            cat("tensorboard:", (target.path / run.name()).string()));
+      console.progress(cat("delivering ", run.name(), " to ", target.shown));
+      const auto delivered = track::deliver_run(
+          run.path, target, options, status_without_end(run));
+      console.print(cat(
+          run.name(),
+          " -> ",
+          target.shown,
+          ": ",
+          plural(delivered.points, "point"),
+          delivered.points_before > 0 ? cat(", ",
+                                            count_text(delivered.points_before),
+                                            " were there already")
+                                      : "",
+          "\n"));
     }
-    for (const std::string& key : keys) {
-      Row row{key};
-      for (const RunSummary& run : runs) {
-        const auto found = run.config.find(key);
-        row.push_back(found == run.config.end() ? "-" : found->second);
-      }
-      if (std::set<std::string>(row.begin() + 1, row.end()).size() > 1)
-        rows.push_back(row);
+  }
+
+  int collect(Console& console) const {
+    const auto waste = find_waste(directory_, keep_);
+    std::uint64_t bytes = 0;
+    std::string out;
+    for (const Waste& each : waste) {
+      bytes += each.bytes;
+      out +=
+          cat(each.path.string(),
+              "  ",
+              bytes_text(each.bytes),
+              "  ",
+              each.why,
+              "\n");
     }
-    for (const std::string& name : metrics) {
-      Row row{name};
-      for (const RunSummary& run : runs) {
-        const auto values = values_of(run, name);
-        row.push_back(
-            value_text(name, values.empty() ? std::nan("") : values.back()));
-      }
-      rows.push_back(row);
+    if (waste.empty()) {
+      console.print("there is nothing to remove\n");
+      return kDone;
     }
-    Row times{"time"};
-    for (const RunSummary& run : runs)
-      times.push_back(seconds_text(run.seconds));
-    rows.push_back(times);
-    console.print(table(rows));
+    if (yes_) remove_waste(waste);
+    console.print(
+        cat(out,
+            bytes_text(bytes),
+            yes_ ? " removed\n" : " can go: say --yes to remove it\n"));
     return kDone;
   }
 
   std::string action_ = "list";
   std::vector<std::string> runs_;
   std::string directory_ = "runs";
+  std::string to_;
+  std::string experiment_;
+  int keep_ = 3;
+  bool yes_ = false;
   bool json_ = false;
+  bool csv_ = false;
 };
 
 } // namespace

@@ -4,14 +4,19 @@
 #include "temper/base/text.h"
 #include "temper/cli/command.h"
 #include "temper/cli/interrupt.h"
+#include "temper/cli/leave.h"
 #include "temper/cli/progress_line.h"
+#include "temper/cli/run_artifacts.h"
 #include "temper/cli/start.h"
+#include "temper/cli/supervise.h"
+#include "temper/cli/track_run.h"
 #include "temper/cli/train_view.h"
 #include "temper/cli/version.h"
 #include "temper/config/load.h"
 #include "temper/config/print.h"
 #include "temper/machine/devices.h"
 #include "temper/machine/probe.h"
+#include "temper/train/resume_rules.h"
 #include "temper/train/run.h"
 
 namespace temper::cli {
@@ -30,7 +35,7 @@ constexpr ShortForm kShortForms[] = {
     {"--epochs", "train.epochs", "N", "passes over the data"},
     {"--batch", "train.batch", "N", "samples of one update"},
     {"--lr", "optimizer.lr", "X", "learning rate"},
-    {"--device", "device", "D", "auto, cpu, gpu, mps, cuda, cuda:N"},
+    {"--device", "device", "D", "auto, cpu, gpu, mps, cuda, cuda:N, sim"},
 };
 
 class TrainCommand : public Command {
@@ -43,7 +48,12 @@ class TrainCommand : public Command {
         "small network learns Fashion-MNIST. temper help config lists every "
         "key.\n\n"
         "Ctrl-C ends a run after the step under way, with a checkpoint; "
-        "--resume goes on from there to the same result.",
+        "--resume goes on from there to the same result, and takes --set for "
+        "keys that do not alter it. A SIGUSR1 saves a checkpoint at once.\n\n"
+        "A small parent process watches the one that trains. When that is "
+        "killed, crashes or hangs, the parent says why and starts it again "
+        "from its last checkpoint. --no-supervise or TEMPER_SUPERVISE=0 "
+        "trains without it.",
         {{"temper train", "Fashion-MNIST with a small network"},
          {"temper train configs/cifar10-resnet18.toml", "a config of yours"},
          {"temper train --model net.pt2 --data folder:photos",
@@ -51,6 +61,8 @@ class TrainCommand : public Command {
          {"temper train --set optimizer.name=sgd --lr 0.1", "any key"},
          {"TEMPER_DEVICE=cpu temper train net.toml",
           "this device, whatever the config says"},
+         {"temper train --device sim --set sim.memory=8GiB --dry-run",
+          "would it fit there, and with how many samples at once"},
          {"temper train --resume latest", "go on with the last run"}},
         {{0, "done"},
          {1, "failed"},
@@ -75,36 +87,60 @@ class TrainCommand : public Command {
         ->type_name("RUN");
     app.add_flag(
         "--dry-run", dry_run_, "print what would be done, and do nothing");
+    app.add_flag(
+        "--no-supervise",
+        no_supervise_,
+        "train in this process, and do not start again what dies");
   }
 
   int run(const Invocation& invocation, Console& console) override {
     const config::Config config = read_config();
+    if (!dry_run_ && !no_supervise_ && wants_supervisor(current_environment()))
+      if (const auto code = run_supervised(invocation, console)) return *code;
     const auto machine = machine::probe(".");
     start(invocation, machine, false);
     train::RunRequest request;
     request.config = config;
     request.machine = machine;
     request.version = version_line();
-    if (!resume_.empty())
+    if (!resume_.empty()) {
       request.resume = journal::find_run(config.run.dir, resume_).path;
+      request.changes = changes_;
+    }
     TrainView view(console);
     request.planning = [&](const std::string& what) { console.progress(what); };
     if (dry_run_) {
       const auto plan = train::plan_run(request);
       console.print(
           config::to_toml(config) + "\n" + plan_text(plan, config) + "\n" +
-          plan::to_text(plan.settings, console.width()) +
+          plan::to_text(plan.settings, console.width()) + "\n" +
+          memory::to_text(plan.forecast) +
           (plan.parameters.empty()
                ? ""
-               : "\n" + train::to_text(plan.parameters, config)));
+               : "\n" + train::to_text(plan.parameters, config)) +
+          (plan.fit ? "\n" + train::to_text(*plan.fit) : ""));
       return kDone;
     }
-    const InterruptWatch interrupts;
+    TrainerSide supervisor(current_environment());
+    count_signals_in(supervisor.signals());
+    request.heartbeats = supervisor.heartbeats();
+    request.opened = [&](const journal::RunDirectory& directory) {
+      supervisor.opened(directory);
+    };
+    request.give_up = [] { leave_at_once(kStartAgain); };
+    InterruptWatch interrupts;
+    // Until it trains there is nothing to put away.
+    const int early = resume_.empty() ? kInterrupted : kStopped;
+    interrupts.leave_at_once(early);
     request.stop = [&] { return interrupts.noticed(); };
+    request.save_now = [&] { return interrupts.take_wish(); };
     request.planned = [&](const auto& plan, const auto& own) {
+      interrupts.leave_in_time(early);
       view.start(plan, own);
     };
     request.watcher.event = [&](const journal::Event& event) {
+      supervisor.see(event);
+      if (event.kind == "checkpoint") interrupts.leave_in_time(kStopped);
       view.see(event);
     };
     request.watcher.glimpse = [&](const train::Glimpse& glimpse) {
@@ -112,6 +148,7 @@ class TrainCommand : public Command {
     };
     ProgressLine line(console);
     request.preparing = [&](const std::string& what, auto done, auto total) {
+      interrupts.leave_in_time(early); // it puts its files away
       interrupts.check();
       line.show(
           what,
@@ -119,37 +156,57 @@ class TrainCommand : public Command {
           static_cast<std::uint64_t>(total),
           false);
     };
+    TrackedRun tracked;
+    request.origin = origin_json(invocation.arguments);
+    config::Config own = config; // a resumed run's is another
+    request.began = [&](const auto& directory, const auto& its_config) {
+      own = its_config;
+      // A supervisor does it: it is there when this process is not.
+      if (!supervisor.has_one()) tracked.begin(directory, its_config);
+    };
+    request.finishing = [&](const auto& result) {
+      console.progress("writing what the run leaves ...");
+      return write_run_artifacts(result, own);
+    };
     console.progress("opening the data ...");
-    const auto result = train::run(request);
+    train::RunResult result;
+    try {
+      result = run_or_say_why_not(request);
+    } catch (const Interrupted&) {
+      if (resume_.empty()) throw;
+      return kStopped; // its checkpoints are as they were
+    }
     view.finish(result);
+    tracked.finish(console);
+    if (result.outcome.start_again)
+      return supervisor.has_one() ? kStartAgain : kStopped;
     return result.outcome.ending == train::Ending::kStopped ? kStopped : kDone;
   }
 
  private:
-  // A resumed run keeps its config; what would be ignored is refused.
-  void check_resume(const std::vector<config::Assignment>& given) const {
-    if (resume_.empty()) return;
-    for (const auto& each : given)
-      if (each.key != "run.dir")
-        throw UsageError(
-            cat("[train] --resume goes on with the run's own config, and ",
-                each.key,
-                " was given too."),
-            "Leave it out, or start a new run from the old one's "
-            "config.toml.");
-    if (!config_.empty() || dry_run_)
+  static train::RunResult run_or_say_why_not(const train::RunRequest& request) {
+    try {
+      return train::run(request);
+    } catch (const train::RefusedChange& error) {
+      throw UsageError(error.what(), error.hint());
+    }
+  }
+
+  // A resumed run keeps its config, but for changes that leave it the same run.
+  void check_resume() const {
+    if (!resume_.empty() && (!config_.empty() || dry_run_))
       throw UsageError(
           "[train] --resume goes on with the run's own config: it takes "
           "neither a config nor --dry-run.",
           "Leave it out, or start a new run.");
   }
 
-  config::Config read_config() const {
+  config::Config read_config() {
     try {
       auto assignments = assignments_;
       for (const std::string& each : set_)
         assignments.push_back(config::parse_assignment(each));
-      check_resume(assignments);
+      check_resume();
       // Over file and flags: whoever sets it wants it for every run.
       if (const auto device = variable(current_environment(), "TEMPER_DEVICE"))
         if (!device->empty()) {
@@ -159,12 +216,16 @@ class TrainCommand : public Command {
                 unknown->hint());
           assignments.push_back({"device", *device, "TEMPER_DEVICE"});
         }
-      return config::load(
-                 config_.empty()
-                     ? std::nullopt
-                     : std::optional<std::filesystem::path>(config_),
-                 assignments)
-          .config;
+      for (const auto& each : assignments) // where it lies is not the run's
+        if (each.key != "run.dir") changes_.push_back(each);
+      const auto config =
+          config::load(
+              config_.empty() ? std::nullopt
+                              : std::optional<std::filesystem::path>(config_),
+              assignments)
+              .config;
+      track::check_options(track_options(config));
+      return config;
     } catch (const Error& error) {
       throw UsageError(error.what(), error.hint());
     }
@@ -173,8 +234,10 @@ class TrainCommand : public Command {
   std::string config_;
   std::vector<config::Assignment> assignments_; // of the short forms
   std::vector<std::string> set_;
+  std::vector<config::Assignment> changes_; // all that was given
   std::string resume_;
   bool dry_run_ = false;
+  bool no_supervise_ = false;
 };
 
 } // namespace

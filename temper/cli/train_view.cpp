@@ -130,6 +130,19 @@ std::string plan_text(
         &plan.settings.threads,
         &plan.settings.precision})
     row("", cat(choice->value, ": ", choice->reason));
+  const memory::Forecast& forecast = plan.forecast;
+  if (forecast.peak_bytes > 0)
+    row("memory",
+        cat(bytes_text(forecast.peak_bytes),
+            " of tensors at most",
+            forecast.budget.bytes > 0
+                ? cat(", of ", bytes_text(forecast.budget.bytes))
+                : "",
+            "; ",
+            forecast.at_once,
+            " of ",
+            plural(forecast.batch, "sample"),
+            " at once"));
   for (const std::string& note : plan.notes)
     row("note", note);
   return out;
@@ -220,7 +233,24 @@ void TrainView::see(const train::Glimpse& glimpse) {
 
 void TrainView::see(const journal::Event& event) {
   if (event.kind == "resume") resumed_update_ = event.count("update");
-  if (event.kind == "epoch" && !console_.quiet()) epoch_line(event);
+  if (console_.quiet()) return;
+  if (event.kind == "epoch") epoch_line(event);
+  if (event.kind == "forecast_check") forecast_line(event);
+}
+
+void TrainView::forecast_line(const journal::Event& event) {
+  const auto bytes = [&](const char* name) {
+    return bytes_text(
+        static_cast<std::uint64_t>(event.count(name).value_or(0)));
+  };
+  console_.print(
+      cat("  memory    ",
+          bytes("measured_bytes"),
+          " of tensors at most, forecast ",
+          bytes("forecast_bytes"),
+          " (",
+          decimals(100 * event.number("error").value_or(0), 1),
+          " % off)\n"));
 }
 
 void TrainView::epoch_line(const journal::Event& event) {

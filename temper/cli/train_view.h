@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "temper/cli/console.h"
 #include "temper/train/run.h"
@@ -27,6 +28,7 @@ class TrainView {
   using Clock = std::chrono::steady_clock;
 
   void epoch_line(const journal::Event& event);
+  void forecast_line(const journal::Event& event);
   double seconds_left(const train::Glimpse& glimpse, Clock::time_point now);
 
   Console& console_;

@@ -172,7 +172,7 @@ TEST_F(TrainCommand, a_resumed_run_keeps_its_config_and_says_so) {
       again.out, AllOf(HasSubstr("3 epochs"), HasSubstr("goes on   after")));
   const auto other = train({"--resume", "x", "--epochs", "9"});
   EXPECT_EQ(other.code, 2);
-  EXPECT_THAT(other.err, HasSubstr("train.epochs was given too"));
+  EXPECT_THAT(other.err, HasSubstr("another learning rate"));
   EXPECT_EQ(train({"--resume", "x", "--dry-run"}).code, 2);
 }
 

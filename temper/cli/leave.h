@@ -1,0 +1,11 @@
+// The way out when nothing can be unwound: a thread hangs, and with it whatever
+// waits for it.
+#pragma once
+
+namespace temper::cli {
+
+// Ends the process without destructors. What was printed is printed, what was
+// written is written.
+[[noreturn]] void leave_at_once(int code);
+
+} // namespace temper::cli

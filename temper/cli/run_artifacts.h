@@ -1,0 +1,25 @@
+// What a run leaves for people when it is done: the confusion matrix as a
+// picture, the list of its checkpoints, the model as MLflow loads it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "temper/config/config.h"
+#include "temper/data/image.h"
+#include "temper/train/run.h"
+
+namespace temper::cli {
+
+// Writes them into the run's artifacts/ and gives their paths below the run.
+// One that cannot be made is a warning: the run itself is done.
+std::vector<std::string> write_run_artifacts(
+    const train::RunResult& result,
+    const config::Config& config);
+
+// A picture of it: a row a truth, darker the more.
+data::Image confusion_picture(
+    const train::MetricSums& sums,
+    const std::vector<std::string>& classes);
+
+} // namespace temper::cli

@@ -1,0 +1,25 @@
+// What `temper runs gc` would remove, and removing it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace temper::cli {
+
+struct Waste {
+  std::filesystem::path path;
+  std::string why; // "failed", "an older checkpoint of a finished run"
+  std::uint64_t bytes = 0;
+};
+
+// Below `directory`: runs that failed, or were killed before their first
+// checkpoint, and of finished runs all checkpoints but the best and the last.
+// The youngest `keep` runs, and runs that may be under way, are left alone.
+std::vector<Waste> find_waste(const std::filesystem::path& directory, int keep);
+
+// Error, naming the first that cannot be removed.
+void remove_waste(const std::vector<Waste>& waste);
+
+} // namespace temper::cli

@@ -1,0 +1,14 @@
+// A few validation images with what the model takes them for.
+#pragma once
+
+#include <optional>
+
+#include "temper/cli/trained_model.h"
+#include "temper/data/image.h"
+
+namespace temper::cli {
+
+// Nothing when the data are no images of classes.
+std::optional<data::Image> predictions_picture(const RunModelAndData& trained);
+
+} // namespace temper::cli

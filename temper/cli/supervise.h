@@ -1,0 +1,47 @@
+// Both sides of a supervised `temper train`: the parent that starts the same
+// command as a trainer, and what that trainer tells it, through a page of
+// shared memory (temper/supervise).
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+
+#include "temper/base/environment.h"
+#include "temper/cli/command.h"
+#include "temper/journal/event.h"
+#include "temper/journal/run_directory.h"
+#include "temper/train/heartbeat.h"
+
+namespace temper::cli {
+
+// Not when this is the trainer already, TEMPER_SUPERVISE is 0 or a debugger is
+// attached.
+bool wants_supervisor(const Environment& environment);
+
+// Runs the same command as a trainer, until it has ended for good; its exit
+// code. Nothing when this system cannot.
+std::optional<int> run_supervised(
+    const Invocation& invocation,
+    Console& console);
+
+// What the trainer tells its supervisor; without one, nobody.
+class TrainerSide {
+ public:
+  explicit TrainerSide(const Environment& environment);
+  ~TrainerSide();
+
+  bool has_one() const {
+    return page_ != nullptr;
+  }
+  train::Heartbeats* heartbeats() const; // null: nobody wants to see them
+  std::atomic<int>* signals() const; // counts, by number; null likewise
+  void opened(const journal::RunDirectory& directory);
+  void see(const journal::Event& event);
+
+ private:
+  struct Page;
+  std::unique_ptr<Page> page_;
+};
+
+} // namespace temper::cli

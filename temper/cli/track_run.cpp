@@ -1,0 +1,143 @@
+#include "temper/cli/track_run.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "temper/base/environment.h"
+#include "temper/base/log.h"
+#include "temper/base/process.h"
+#include "temper/base/text.h"
+#include "temper/cli/checkpoint_histograms.h"
+#include "temper/config/load.h"
+#include "temper/journal/run_lock.h"
+
+namespace temper::cli {
+namespace {
+
+using nlohmann::json;
+
+// At the end of a run the user waits for at most this.
+constexpr double kPatience_s = 10;
+
+std::string user_name() {
+  const auto environment = current_environment();
+  for (const char* name : {"LOGNAME", "USER"})
+    if (const auto user = variable(environment, name); user && !user->empty())
+      return *user;
+  const passwd* entry = ::getpwuid(::getuid());
+  return entry == nullptr ? "" : entry->pw_name;
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+// "# branch.oid <hash>", "# branch.head <name>", then a line a change.
+void add_git(json& origin) {
+  ProcessLimits limits;
+  limits.time = std::chrono::seconds(2);
+  const auto asked = run_process(
+      {"git", "status", "--porcelain=v2", "--branch", "--untracked-files=no"},
+      "",
+      limits);
+  if (!asked.succeeded()) return;
+  bool dirty = false;
+  for (const std::string& line : split(asked.out, '\n')) {
+    const std::string oid = "# branch.oid ";
+    const std::string head = "# branch.head ";
+    if (starts_with(line, oid))
+      origin["git_commit"] = line.substr(oid.size());
+    else if (starts_with(line, head))
+      origin["git_branch"] = line.substr(head.size());
+    else if (!line.empty() && line.front() != '#')
+      dirty = true;
+  }
+  origin["git_dirty"] = dirty;
+}
+
+std::string command_line(const std::vector<std::string>& arguments) {
+  std::string out = "temper";
+  for (const std::string& argument : arguments)
+    out += cat(" ", track::without_secrets(argument));
+  return out;
+}
+
+} // namespace
+
+track::Options track_options(const config::Config& config) {
+  track::Options options;
+  options.mlflow = config.track.mlflow;
+  options.experiment = config.track.experiment;
+  options.tensorboard = config.track.tensorboard;
+  options.environment = current_environment();
+  if (config.track.histograms) options.histograms = checkpoint_histograms;
+  return options;
+}
+
+std::string origin_json(const std::vector<std::string>& arguments) {
+  json origin{
+      {"user", user_name()},
+      {"host", host_name()},
+      {"pid", static_cast<std::int64_t>(::getpid())},
+      {"command", command_line(arguments)}};
+  add_git(origin);
+  return origin.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+std::optional<track::Status> status_without_end(
+    const journal::RunDirectory& run) {
+  try {
+    const journal::RunLock lock(run);
+    return track::Status::killed;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+TrackedRun::~TrackedRun() {
+  wait(track::Status::failed);
+}
+
+void TrackedRun::begin(
+    const journal::RunDirectory& run,
+    const config::Config& config) {
+  begun_ = true;
+  tracking_ = track::start(run.path, track_options(config));
+}
+
+void TrackedRun::begin_if_written(const journal::RunDirectory& run) {
+  std::error_code failed;
+  if (begun_ || !std::filesystem::exists(run.journal(), failed)) return;
+  try {
+    begin(run, config::load(run.config(), {}).config);
+  } catch (const Error& error) {
+    log::warn(cat("the run is not tracked: ", error.what()));
+  }
+}
+
+std::vector<track::Lag> TrackedRun::wait(track::Status status) {
+  if (!tracking_) return {};
+  auto left = tracking_->finish(kPatience_s, status);
+  for (const track::Lag& lag : left)
+    if (!lag.command.empty())
+      log::warn(
+          cat(lag.why,
+              " Not all of the run is in ",
+              lag.where,
+              "; the journal has it. Deliver it later: ",
+              lag.command));
+  tracking_.reset();
+  return left;
+}
+
+void TrackedRun::finish(Console& console, track::Status status) {
+  for (const track::Lag& lag : wait(status))
+    if (lag.command.empty() && !console.quiet())
+      console.print(cat("  tracked   ", lag.where, "\n"));
+}
+
+} // namespace temper::cli

@@ -1,0 +1,185 @@
+// `temper runs` and the tracking of `temper train`, as a user meets them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+
+#include "run_temper.h"
+#include "temper/base/text.h"
+#include "temper/cli/checkpoint_histograms.h"
+#include "temper/journal/journal.h"
+#include "tests/temp_folder.h"
+#include "tests/track/sqlite_rows.h"
+
+namespace temper {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class RunsCommand : public testing::Test {
+ protected:
+  ProcessResult temper(std::vector<std::string> arguments) const {
+    return tests::run_temper({"env", "-u", "MLFLOW_TRACKING_URI"}, arguments);
+  }
+  ProcessResult train(
+      const std::string& name,
+      const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> all{
+        "train",
+        "--data",
+        "synthetic:images=40,size=8",
+        "--model",
+        "cnn",
+        "--epochs",
+        "2",
+        "--set",
+        "plan.seconds=0",
+        "--set",
+        "run.dir=" + folder_.text("runs"),
+        "--set",
+        "run.name=" + name};
+    all.insert(all.end(), more.begin(), more.end());
+    return temper(all);
+  }
+  ProcessResult runs(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), "runs");
+    arguments.push_back("--dir");
+    arguments.push_back(folder_.text("runs"));
+    return temper(arguments);
+  }
+  // A journal without an end, and nobody who trains it.
+  void write_killed(const std::string& name) const {
+    fs::create_directories(folder_ / "runs" / name / "checkpoints");
+    folder_.write("runs/" + name + "/config.toml", "seed = 1\n");
+    journal::Journal journal(folder_ / "runs" / name / "journal.jsonl");
+    journal.append(
+        {"run", 0, {{"name", name}, {"config", std::string("seed = 1\n")}}});
+    journal.append({"step", 0, {{"step", std::int64_t{1}}, {"loss", 0.5}}});
+  }
+
+  tests::TempFolder folder_;
+};
+
+TEST_F(RunsCommand, a_run_is_in_mlflows_database_with_its_model) {
+  if (!track::has_sqlite3()) GTEST_SKIP() << "there is no sqlite3 program";
+  const auto trained = train("a", {"--set", "track.tensorboard=on"});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  EXPECT_THAT(trained.out, HasSubstr("tracked   sqlite:///"));
+  const fs::path store = folder_ / "mlflow.db";
+  EXPECT_EQ(track::row(store, "SELECT status, name FROM runs"), "FINISHED|a");
+  EXPECT_EQ(
+      track::row(store, "SELECT count(*) FROM metrics WHERE key='val_loss'"),
+      "2");
+  const fs::path artifacts = track::row(store, "SELECT artifact_uri FROM runs");
+  for (const char* name :
+       {"config.toml",
+        "plan.json",
+        "machine.json",
+        "confusion_matrix.png",
+        "sample_predictions.png",
+        "checkpoints.json",
+        "model/MLmodel",
+        "model/data/model.pth",
+        "model/model.pt2"})
+    EXPECT_TRUE(fs::exists(artifacts / name)) << name;
+  EXPECT_THAT(
+      tests::read_bytes(artifacts / "model/MLmodel"),
+      HasSubstr(R"("shape":[-1,3,8,8])"));
+  EXPECT_TRUE(fs::exists(folder_ / "runs/a/tensorboard"));
+  EXPECT_THAT(runs({"show", "a"}).out, HasSubstr("tracked  sqlite:///"));
+}
+
+TEST_F(RunsCommand, tracking_can_be_off) {
+  ASSERT_EQ(train("a", {"--set", "track.mlflow=off"}).code, 0);
+  EXPECT_FALSE(fs::exists(folder_ / "mlflow.db"));
+  EXPECT_FALSE(fs::exists(folder_ / "runs/a/artifacts/model"));
+  EXPECT_EQ(runs({"export", "a"}).code, 2);
+}
+
+TEST_F(RunsCommand, an_export_adds_what_is_new_and_nothing_else) {
+  write_killed("k");
+  const std::string store = "file:" + folder_.text("mlruns");
+  const auto first = runs({"export", "k", "--to", store});
+  EXPECT_EQ(first.code, 0) << first.err;
+  EXPECT_THAT(first.out, HasSubstr("1 point"));
+  EXPECT_THAT(
+      runs({"export", "k", "--to", store}).out,
+      HasSubstr("0 points, 1 were there already"));
+  // Its process is gone, and so it was killed.
+  bool killed = false;
+  for (const auto& file : fs::recursive_directory_iterator(folder_ / "mlruns"))
+    if (file.path().filename() == "meta.yaml")
+      killed =
+          killed || contains(tests::read_bytes(file.path()), "\nstatus: 5\n");
+  EXPECT_TRUE(killed);
+  const auto csv = runs({"export", "k", "--to", folder_.text("k.csv")});
+  EXPECT_EQ(csv.code, 0) << csv.err;
+  EXPECT_THAT(
+      tests::read_bytes(folder_ / "k.csv"),
+      AllOf(
+          HasSubstr("run,metric,step,time_ms,value\n"),
+          HasSubstr("k,loss,1,"),
+          HasSubstr(",0.5\n")));
+  EXPECT_EQ(
+      runs({"export", "k", "--to", "tensorboard:" + folder_.text("logs")}).code,
+      0);
+  EXPECT_TRUE(fs::exists(folder_ / "logs/k"));
+}
+
+TEST_F(RunsCommand, places_that_cannot_be_are_told_before_the_run) {
+  const auto secret =
+      train("a", {"--set", "track.mlflow=http://ada:opensesame@host"});
+  EXPECT_EQ(secret.code, 2);
+  EXPECT_THAT(secret.err, HasSubstr("MLFLOW_TRACKING_PASSWORD"));
+  EXPECT_THAT(secret.err + secret.out, Not(HasSubstr("opensesame")));
+  EXPECT_EQ(train("a", {"--set", "track.mlflow=postgresql://h/db"}).code, 2);
+  EXPECT_FALSE(fs::exists(folder_ / "runs"));
+}
+
+TEST_F(RunsCommand, gc_shows_first_and_removes_when_told) {
+  write_killed("k");
+  const auto shown = runs({"gc", "--keep", "0"});
+  EXPECT_THAT(
+      shown.out,
+      AllOf(
+          HasSubstr("killed before its first checkpoint"), HasSubstr("--yes")));
+  EXPECT_TRUE(fs::exists(folder_ / "runs/k"));
+  EXPECT_THAT(runs({"gc"}).out, HasSubstr("nothing to remove")); // the youngest
+  EXPECT_EQ(runs({"gc", "--keep", "0", "--yes"}).code, 0);
+  EXPECT_FALSE(fs::exists(folder_ / "runs/k"));
+}
+
+TEST_F(RunsCommand, lists_are_tables_json_and_csv) {
+  write_killed("k");
+  EXPECT_THAT(runs({"list"}).out, HasSubstr("unfinished"));
+  EXPECT_THAT(runs({"list", "--json"}).out, HasSubstr("\"run\": \"k\""));
+  EXPECT_THAT(
+      runs({"list", "--csv"}).out,
+      AllOf(HasSubstr("run,status,model"), HasSubstr("\nk,unfinished,")));
+  EXPECT_EQ(runs({"sort"}).code, 2);
+}
+
+TEST(CheckpointHistograms, CountEveryFiniteNumberOnce) {
+  auto made = graph::make_tensor(graph::DType::kFloat32, {5});
+  const std::array<float, 5> numbers{-1, 0, 0.5F, 2, HUGE_VALF};
+  std::memcpy(made.bytes, numbers.data(), sizeof numbers);
+  const auto buckets = cli::buckets_of(made.data);
+  ASSERT_EQ(buckets.size(), 30U);
+  EXPECT_EQ(buckets.front().left, -1);
+  EXPECT_NEAR(buckets.back().right, 2, 1e-12);
+  double count = 0;
+  for (const auto& bucket : buckets)
+    count += bucket.count;
+  EXPECT_EQ(count, 4);
+  EXPECT_EQ(buckets.front().count, 1);
+  EXPECT_EQ(buckets.back().count, 1);
+}
+
+} // namespace
+} // namespace temper
