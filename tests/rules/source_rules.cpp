@@ -55,6 +55,7 @@ const std::map<std::string, Rooms>& arrows() {
         "model",
         "memory",
         "checkpoint"}},
+      {"supervise", {"base", "journal", "machine"}},
       {"track", {"base", "journal", "machine"}},
       {"doctor", below_tools},
       {"bench", below_tools},
@@ -67,7 +68,9 @@ const std::map<std::string, Rooms>& arrows() {
 
 // Files that may print: the log's default sink, and the console.
 const std::set<std::string> kMayPrint{"base/log.cpp", "cli/console.cpp"};
-const std::set<std::string> kMayExit{"cli/main.cpp"};
+// main, and what cannot be unwound: a second Ctrl-C, a run that hangs.
+const std::set<std::string> kMayExit{
+    "cli/main.cpp", "cli/interrupt.cpp", "cli/leave.cpp"};
 
 // Raw strings hold other languages; their lines stay, so that numbers fit.
 std::string without_raw_strings(const std::string& text) {

@@ -1,0 +1,96 @@
+// Signals, in whatever phase they come: the run stops with a checkpoint and
+// goes on to the end it would have had.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <chrono>
+#include <random>
+#include <thread>
+
+#include "temper/base/text.h"
+#include "tests/temp_folder.h"
+#include "training.h"
+
+namespace temper::torture {
+namespace {
+
+constexpr int kStopped = 75;
+
+class Signals : public testing::Test {
+ protected:
+  Signals() {
+    write_small_network(folder_ / "net.pt2");
+  }
+  SmallRun small(const std::string& name) const {
+    SmallRun run;
+    run.folder = folder_.path();
+    run.name = name;
+    // Short epochs: a signal meets validation and the end of one, too.
+    run.data = "synthetic:images=96,size=8,classes=4";
+    return run;
+  }
+
+  tests::TempFolder folder_;
+  std::mt19937_64 random_{20'240'301};
+};
+
+// To the supervisor alone, as `kill` does it, and to both, as a terminal does.
+TEST_F(Signals, a_run_that_is_stopped_goes_on_to_the_same_end) {
+  SmallRun undisturbed = small("reference");
+  undisturbed.flags = {"--no-supervise"};
+  {
+    Training training(undisturbed);
+    ASSERT_EQ(training.wait(), 0) << training.output();
+  }
+  const std::string reference = state_of(undisturbed);
+  const std::vector<int> signals = full()
+      ? std::vector<int>{SIGTERM, SIGINT, SIGHUP}
+      : std::vector<int>{SIGTERM, SIGINT};
+  int done = 0;
+  for (const int signal : signals)
+    for (int i = 0; i < cases(1, 20); ++i) {
+      const SmallRun run = small(cat("signal-", signal, "-", i));
+      int stops = 0;
+      {
+        Training training(run);
+        const auto step = static_cast<std::int64_t>(1 + random_() % 200);
+        ASSERT_TRUE(training.reach(step)) << training.output();
+        // Anywhere in a step, a validation or a checkpoint.
+        std::this_thread::sleep_for(
+            std::chrono::microseconds(random_() % 5000));
+        ::kill(i % 2 == 0 ? -training.pid() : training.pid(), signal);
+        const int code = training.wait();
+        EXPECT_TRUE(code == kStopped || code == 0) << code << "\n"
+                                                   << training.output();
+        stops += code == kStopped ? 1 : 0;
+      }
+      if (stops > 0) {
+        Training again(run, Training::resume_of(run), {});
+        EXPECT_EQ(again.wait(), 0) << again.output();
+      }
+      EXPECT_EQ(faults_of_journal(journal_of(run), run.steps), "");
+      EXPECT_EQ(state_of(run), reference);
+      ++done;
+    }
+  RecordProperty("cases", done);
+}
+
+TEST_F(Signals, a_signal_for_a_checkpoint_makes_one_and_stops_nothing) {
+  SmallRun run = small("save-now");
+  run.set = {"checkpoint.every_steps=0", "checkpoint.every_seconds=0"};
+  run.data = "synthetic:images=3200,size=8,classes=4";
+  Training training(run);
+  ASSERT_TRUE(training.reach(5)) << training.output();
+  ::kill(training.pid(), SIGUSR1);
+  ASSERT_TRUE(training.reach_event("checkpoint")) << training.output();
+  for (const auto& event : journal_of(run))
+    if (event.kind == "checkpoint") {
+      EXPECT_GE(event.count("update").value_or(0), 5);
+      break;
+    }
+  EXPECT_EQ(training.wait(), 0) << training.output();
+  EXPECT_EQ(faults_of_journal(journal_of(run), run.steps), "");
+}
+
+} // namespace
+} // namespace temper::torture

@@ -1,0 +1,258 @@
+#include "training.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <thread>
+
+#include "temper/base/file.h"
+#include "temper/base/sha256.h"
+#include "temper/base/text.h"
+#include "temper/journal/journal.h"
+#include "tests/temp_folder.h"
+
+namespace temper::torture {
+namespace {
+
+namespace fs = std::filesystem;
+
+void nap() {
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+}
+
+pid_t start(
+    const std::vector<std::string>& arguments,
+    const Environment& extra,
+    const fs::path& log) {
+  std::vector<std::string> words{TEMPER_PROGRAM};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  Environment environment = current_environment();
+  for (const auto& [name, value] : extra)
+    environment[name] = value;
+  std::vector<std::string> settings;
+  for (const auto& [name, value] : environment)
+    settings.push_back(cat(name, "=", value));
+  const auto pointers = [](std::vector<std::string>& texts) {
+    std::vector<char*> all;
+    for (std::string& text : texts)
+      all.push_back(text.data());
+    all.push_back(nullptr);
+    return all;
+  };
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_addopen(
+      &files, 1, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
+  posix_spawn_file_actions_adddup2(&files, 1, 2);
+  posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+  // A group of its own, so that all of it can be cleared away.
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  pid_t pid = -1;
+  const int failed = posix_spawn(
+      &pid,
+      TEMPER_PROGRAM,
+      &files,
+      &attributes,
+      pointers(words).data(),
+      pointers(settings).data());
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&files);
+  if (failed != 0) throw std::runtime_error("temper does not start");
+  return pid;
+}
+
+// What differs between an undisturbed run and one that was resumed: the place
+// in the journal, the seconds, the name of the run, and a checksum over these.
+void forget_disturbances(nlohmann::json& about) {
+  for (const char* key : {"journal_offset", "config", "sum"})
+    about.erase(key);
+  auto loop = nlohmann::json::parse(about.value("loop", ""), nullptr, false);
+  if (loop.is_object()) loop.erase("seconds");
+  about["loop"] = loop;
+}
+
+} // namespace
+
+bool full() {
+  const auto asked = variable(current_environment(), "TEMPER_TORTURE");
+  return asked && !asked->empty() && *asked != "0";
+}
+
+std::vector<std::string> SmallRun::arguments() const {
+  std::vector<std::string> all{"train"};
+  std::vector<std::string> keys{
+      cat("run.dir=", (folder / "runs").string()),
+      cat("run.name=", name),
+      cat("model.name=", (folder / network).string()),
+      cat("data.source=", data),
+      "data.augment=cifar",
+      "device=cpu",
+      "threads=1",
+      "plan.seconds=0",
+      "loader.workers=2",
+      "train.batch=8",
+      "train.epochs=1000",
+      cat("train.max_steps=", steps),
+      "train.log_every=1",
+      "train.ema=0.9",
+      "optimizer.name=sgd",
+      "optimizer.momentum=0.9",
+      "optimizer.lr=0.02",
+      "schedule.name=constant",
+      "checkpoint.every_steps=7",
+      "track.mlflow=off"};
+  keys.insert(keys.end(), set.begin(), set.end());
+  for (const std::string& key : keys) {
+    all.emplace_back("--set");
+    all.push_back(key);
+  }
+  all.insert(all.end(), flags.begin(), flags.end());
+  return all;
+}
+
+journal::RunDirectory SmallRun::directory() const {
+  return {folder / "runs" / name};
+}
+
+std::vector<std::string> Training::resume_of(const SmallRun& run) {
+  std::vector<std::string> all{
+      "train", "--resume", run.directory().path.string()};
+  all.insert(all.end(), run.flags.begin(), run.flags.end());
+  return all;
+}
+
+Training::Training(const SmallRun& run, const Environment& extra)
+    : Training(run, run.arguments(), extra) {}
+
+Training::Training(
+    const SmallRun& run,
+    const std::vector<std::string>& arguments,
+    const Environment& extra)
+    : run_(run),
+      log_(run.folder / (run.name + ".log")),
+      pid_(start(arguments, extra, log_)),
+      follower_(run.directory().journal()) {}
+
+Training::~Training() {
+  ::kill(-pid_, SIGKILL);
+  if (!ended_) wait();
+}
+
+std::optional<pid_t> Training::trainer() const {
+  const auto text = read_small_file(run_.directory().lock());
+  if (!text) return std::nullopt;
+  const auto pid = parse_int(trim(*text));
+  // Between a death and the next start it is the one that died.
+  if (!pid || ::kill(static_cast<pid_t>(*pid), 0) != 0) return std::nullopt;
+  return static_cast<pid_t>(*pid);
+}
+
+std::optional<int> Training::ended() {
+  if (ended_) return ended_;
+  int status = 0;
+  if (::waitpid(pid_, &status, WNOHANG) != pid_) return std::nullopt;
+  ended_ = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  return ended_;
+}
+
+int Training::wait() {
+  while (!ended())
+    nap();
+  return *ended_;
+}
+
+std::int64_t Training::last_step() {
+  const fs::path path = run_.directory().journal();
+  std::error_code failed;
+  const auto size = fs::file_size(path, failed);
+  // A resume has cut it.
+  if (!failed && size < follower_.offset()) follower_ = journal::Follower(path);
+  for (const auto& event : follower_.read())
+    if (event.kind == "step") last_step_ = event.count("step").value_or(0);
+  return last_step_;
+}
+
+bool Training::reach(std::int64_t step) {
+  for (;;) {
+    const bool over = ended().has_value();
+    if (last_step() >= step) return true;
+    if (over) return false;
+    nap();
+  }
+}
+
+bool Training::reach_event(const std::string& kind) {
+  for (;;) {
+    const bool over = ended().has_value();
+    if (count_kind(journal_of(run_), kind) > 0) return true;
+    if (over) return false;
+    nap();
+  }
+}
+
+std::string Training::output() const {
+  return tests::read_bytes(log_);
+}
+
+std::vector<journal::Event> journal_of(const SmallRun& run) {
+  return journal::read_journal(run.directory().journal());
+}
+
+std::int64_t count_kind(
+    const std::vector<journal::Event>& events,
+    const std::string& kind) {
+  std::int64_t count = 0;
+  for (const auto& event : events)
+    count += event.kind == kind ? 1 : 0;
+  return count;
+}
+
+std::string state_of(const SmallRun& run) {
+  const fs::path checkpoints = run.directory().checkpoints();
+  const std::string latest(trim(tests::read_bytes(checkpoints / "latest")));
+  const std::string tensors =
+      tests::read_bytes(checkpoints / latest / "state.safetensors");
+  auto about = nlohmann::json::parse(
+      tests::read_bytes(checkpoints / latest / "state.json"), nullptr, false);
+  if (tensors.empty() || about.is_discarded()) return "no checkpoint";
+  forget_disturbances(about);
+  Sha256 hash;
+  hash.add(tensors.data(), tensors.size());
+  const std::string rest = about.dump();
+  hash.add(rest.data(), rest.size());
+  return hash.hex();
+}
+
+std::string faults_of_journal(
+    const std::vector<journal::Event>& events,
+    std::int64_t last) {
+  std::int64_t step = 0;
+  std::int64_t epoch = 0;
+  for (const auto& event : events) {
+    if (event.kind == "step" && event.count("step") != ++step)
+      return cat(
+          "step ",
+          event.count("step").value_or(-1),
+          " where ",
+          step,
+          " was due");
+    if (event.kind == "epoch" && event.count("epoch") != epoch++)
+      return cat(
+          "epoch ",
+          event.count("epoch").value_or(-1),
+          " where ",
+          epoch - 1,
+          " was due");
+  }
+  return step == last ? "" : cat("it ends with step ", step);
+}
+
+} // namespace temper::torture
