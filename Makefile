@@ -11,6 +11,7 @@ SETUP  ?= scripts/setup.sh
 PREFIX ?= /usr/local
 TRAIN  ?= train configs/fashion-mnist-cnn.toml
 FUZZ_SECONDS ?= 60
+SOAK_SECONDS ?= 7200
 
 # Configuring again is quick and picks up a changed preset.
 BUILD = build() { preset=$$1; shift; cmake --preset $$preset >/dev/null && \
@@ -49,6 +50,10 @@ fuzz: ## libFuzzer on every reader of data, FUZZ_SECONDS (60) each (clang)
 	@$(SETUP) build fuzz
 	@JOBS="$(JOBS)" FUZZ_SECONDS="$(FUZZ_SECONDS)" scripts/fuzz.sh
 
+torture: setup ## kill, hang, starve and wear out runs; a table of all gates
+	@$(BUILD) build release
+	@SOAK_SECONDS="$(SOAK_SECONDS)" build/release/bin/temper_torture $(GATES)
+
 bench-loader: setup ## how fast batches are made, beside Python's DataLoader
 	@cmake --preset release >/dev/null
 	@cmake --build --preset release -j $(JOBS) --target temper_bench_loader
@@ -58,6 +63,26 @@ bench-executor: setup ## what interpreting a graph costs over torch::nn
 	@cmake --preset release >/dev/null
 	@cmake --build --preset release -j $(JOBS) --target temper_bench_executor
 	@build/release/bin/temper_bench_executor
+
+bench-transaction: setup ## what it costs that a step can be taken back
+	@cmake --preset release >/dev/null
+	@cmake --build --preset release -j $(JOBS) --target temper_bench_transaction
+	@build/release/bin/temper_bench_transaction
+
+bench-track: setup ## what tracking costs a step, and a million points
+	@cmake --preset release >/dev/null
+	@cmake --build --preset release -j $(JOBS) --target temper_bench_track
+	@build/release/bin/temper_bench_track
+
+bench-allocator: setup ## what recycling CPU memory saves in a step
+	@cmake --preset release >/dev/null
+	@cmake --build --preset release -j $(JOBS) --target temper_bench_allocator
+	@build/release/bin/temper_bench_allocator
+
+bench-checkpoint: setup ## what a checkpoint a minute costs a run
+	@cmake --preset release >/dev/null
+	@cmake --build --preset release -j $(JOBS) --target temper_bench_checkpoint
+	@build/release/bin/temper_bench_checkpoint
 
 bench-cifar10: setup ## ResNet-18 on CIFAR-10, beside PyTorch with the same recipe
 	@$(BUILD) build release --target temper
@@ -92,6 +117,7 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' \
 	  Makefile
 
-.PHONY: build train test asan tsan test-latest test-clean test-arm64 fuzz \
-  bench-loader bench-executor bench-cifar10 bench-m1 bench-plan lint format \
-  install setup clean help
+.PHONY: build train test asan tsan test-latest test-clean test-arm64 fuzz torture \
+  bench-loader bench-executor bench-transaction bench-track bench-allocator \
+  bench-checkpoint bench-cifar10 bench-m1 bench-plan lint format install setup \
+  clean help

@@ -1,10 +1,11 @@
-# The libraries that read what datasets come in: JPEG, PNG, WebP, gzip, zip,
-# downloads, and xxHash for checksums. Gives the target temper::codecs. Used by
-# the build, and by the installed temperConfig.cmake.
+# The libraries that read what datasets come in (JPEG, PNG, WebP, gzip, zip,
+# downloads), SQLite for tracking, and xxHash for checksums. Gives the target
+# temper::codecs. Used by the build, and by the installed temperConfig.cmake.
 find_package(JPEG REQUIRED)
 find_package(PNG REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(CURL REQUIRED)
+find_package(SQLite3 REQUIRED)
 # These have no module of CMake's own, and packages that differ by system.
 foreach(name IN ITEMS xxhash:xxhash.h webp:webp/decode.h zip:zip.h)
   string(REPLACE ":" ";" name "${name}")
@@ -17,7 +18,7 @@ endforeach()
 if(NOT TARGET temper::codecs)
   add_library(temper::codecs INTERFACE IMPORTED)
   target_link_libraries(temper::codecs INTERFACE
-    JPEG::JPEG PNG::PNG ZLIB::ZLIB CURL::libcurl
+    JPEG::JPEG PNG::PNG ZLIB::ZLIB CURL::libcurl SQLite::SQLite3
     ${TEMPER_xxhash_LIBRARY} ${TEMPER_webp_LIBRARY} ${TEMPER_zip_LIBRARY})
   target_include_directories(temper::codecs INTERFACE
     ${TEMPER_xxhash_INCLUDE} ${TEMPER_webp_INCLUDE} ${TEMPER_zip_INCLUDE})

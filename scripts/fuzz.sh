@@ -13,7 +13,8 @@ cmake --preset fuzz >/dev/null
 cmake --build --preset fuzz -j "$jobs" --target fuzz_all
 
 if [ $# -eq 0 ]; then
-  set -- idx cifar csv npy tar tfrecord pack image pt2
+  set -- idx cifar csv npy tar tfrecord pack image pt2 pickle \
+    safetensors checkpoint journal
 fi
 broken=
 for target; do

@@ -24,6 +24,7 @@ build,arm64       tool    cmake                  cmake             build
 build,arm64       tool    ninja-build            ninja             build
 build,arm64       tool    make                   -                 targets
 build,arm64       tool    git                    -                 version
+build             tool    pkg-config             pkgconf           libraries
 build             torch   libtorch-dev           pytorch           tensors
 build             torch   libopenblas0-openmp    -                 BLAS
 build             library nlohmann-json3-dev     nlohmann-json     JSON
@@ -37,6 +38,9 @@ build             library libwebp-dev            webp              WebP
 build             library zlib1g-dev             -                 gzip
 build             library libzip-dev             libzip            npz
 build             library libcurl4-openssl-dev   -                 downloads
+build             library libsqlite3-dev         sqlite            tracking
+build             tool    sqlite3                -                 tests
+build             library libcpp-httplib-dev     cpp-httplib       tests
 build             data    dataset-fashion-mnist  -                 default
 build             library libgtest-dev           googletest        tests
 build             library libgmock-dev           googletest        tests

@@ -1,0 +1,176 @@
+// What it costs that a step can be taken back, and what an update costs with
+// the kernels that cannot fail half way against LibTorch's operators.
+//
+//   make bench-transaction    or: temper_bench_transaction [ROUNDS]
+//
+// One thread, CPU time of the process. Variants take turns; what counts is the
+// median over the rounds. The price of a transaction is measured by itself,
+// many times over, and held against the step: a difference of two steps would
+// drown in their noise.
+#include <sys/resource.h>
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <vector>
+
+#include "temper/model/executor.h"
+#include "temper/model/zoo.h"
+#include "temper/train/optimizer.h"
+#include "temper/train/tasks.h"
+#include "temper/train/torch_engine.h"
+#include "temper/train/undo.h"
+
+namespace {
+
+using namespace temper;
+
+double cpu_seconds() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) +
+        1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+double seconds_of(const std::function<void()>& work, int times) {
+  const double begin = cpu_seconds();
+  for (int i = 0; i < times; ++i)
+    work();
+  return (cpu_seconds() - begin) / times;
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+model::ZooOptions options_of(const std::string& name) {
+  model::ZooOptions options;
+  options.name = name;
+  options.image_size = 32;
+  options.channels = 3;
+  options.classes = 10;
+  if (name == "resnet18") options.stem = "cifar";
+  if (name == "resnet18") options.width = 0.25;
+  return options;
+}
+
+void transaction(const std::string& name, int rounds) {
+  const auto module =
+      std::make_shared<model::GraphModule>(model::build(options_of(name)));
+  train::TorchEngineParts parts;
+  data::SourceInfo info;
+  info.target = data::Target::label;
+  parts.task = train::make_task(parts.config, info, module);
+  parts.classes = 10;
+  const auto engine = train::make_torch_engine(std::move(parts));
+  const at::Tensor inputs = at::randn({32, 3, 32, 32});
+  const at::Tensor labels = at::randint(10, {32}, at::kLong);
+  const at::Tensor indices = at::arange(32, at::kLong);
+  data::Batch batch;
+  batch.size = 32;
+  batch.shape = {3, 32, 32};
+  batch.inputs = inputs.data_ptr();
+  batch.labels = labels.data_ptr<std::int64_t>();
+  batch.indices = indices.data_ptr<std::int64_t>();
+  std::int64_t update = 0;
+  const auto step = [&] {
+    train::StepOrder order;
+    order.update = update++;
+    order.lr = 1e-3;
+    engine->step(batch, order);
+  };
+  train::Undo undo(*module);
+  const auto keep = [&] { undo.begin({}); };
+  const auto capture = [&] { engine->capture(); };
+  step();
+  keep();
+  std::vector<double> steps;
+  std::vector<double> keeps;
+  std::vector<double> captures;
+  for (int i = 0; i < rounds; ++i) {
+    steps.push_back(seconds_of(step, 3));
+    keeps.push_back(seconds_of(keep, 200));
+    captures.push_back(seconds_of(capture, 1));
+  }
+  const double each = median(steps);
+  const config::Guard guard;
+  const auto apart = static_cast<double>(guard.rollback_every);
+  std::printf(
+      "%-10s %9.3f ms a step, %3zu buffers kept aside %7.2f us = %.3f %%, "
+      "a good state every %.0f steps %.3f %%\n",
+      name.c_str(),
+      1e3 * each,
+      undo.tensors(),
+      1e6 * median(keeps),
+      100 * median(keeps) / each,
+      apart,
+      100 * median(captures) / (apart * each));
+  std::fflush(stdout);
+}
+
+// Our kernels and LibTorch's own optimiser, taking turns.
+void update(const std::string& rule, int rounds) {
+  model::ZooOptions options = options_of("resnet18");
+  options.width = 1;
+  const auto module =
+      std::make_shared<model::GraphModule>(model::build(options));
+  const auto parameters = module->parameters();
+  config::Optimizer asked;
+  asked.name = rule;
+  const auto fused = train::make_optimizer(asked, parameters);
+  // LibTorch's own, on the same tensors.
+  std::vector<at::Tensor> list;
+  for (const auto& each : parameters) {
+    list.push_back(each.tensor);
+    at::Tensor(each.tensor).mutable_grad() = at::randn_like(each.tensor);
+  }
+  std::unique_ptr<torch::optim::Optimizer> theirs;
+  if (rule == "sgd")
+    theirs = std::make_unique<torch::optim::SGD>(
+        list, torch::optim::SGDOptions(1e-9).momentum(0.9).weight_decay(0.01));
+  else
+    theirs = std::make_unique<torch::optim::AdamW>(
+        list, torch::optim::AdamWOptions(1e-9).weight_decay(0.01));
+  std::int64_t count = 0;
+  const auto ours = [&] { fused->step(1e-9, count++, {}); };
+  const auto stock = [&] { theirs->step(); };
+  ours();
+  stock();
+  std::vector<double> kernels;
+  std::vector<double> operators;
+  for (int i = 0; i < rounds; ++i) {
+    if (i % 2 == 0) kernels.push_back(seconds_of(ours, 3));
+    operators.push_back(seconds_of(stock, 3));
+    if (i % 2 != 0) kernels.push_back(seconds_of(ours, 3));
+  }
+  std::printf(
+      "%-16s %10.3f ms kernels %9.3f ms LibTorch's operators    x %.2f\n",
+      rule.c_str(),
+      1e3 * median(kernels),
+      1e3 * median(operators),
+      median(operators) / median(kernels));
+  std::fflush(stdout);
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  at::set_num_threads(1);
+  torch::manual_seed(0);
+  const int rounds = argc > 1 ? std::max(1, std::atoi(argv[1])) : 21;
+  std::printf(
+      "CPU time on one thread, median of %d rounds\n\n"
+      "the transaction: batch 32, 3 x 32 x 32, adamw\n",
+      rounds);
+  for (const char* name : {"cnn", "resnet18", "mlp"})
+    transaction(name, rounds);
+  std::printf("\nthe update: ResNet-18, 11.2 M parameters\n");
+  for (const char* rule : {"sgd", "adamw"})
+    update(rule, rounds);
+}
