@@ -1,6 +1,7 @@
 // The seam's answers in a build without LibTorch (TEMPER_TORCH=OFF), as for
 // the arm64 tests of what needs no torch.
 #include "temper/libtorch/facts.h"
+#include "temper/libtorch/mps_memory.h"
 #include "temper/libtorch/sim.h"
 #include "temper/libtorch/trial.h"
 
@@ -18,6 +19,14 @@ Trial try_device(const std::string&) {
 
 double sgemm_gflops(int, double) {
   return 0;
+}
+
+MpsMemory mps_memory() {
+  return {};
+}
+
+bool limit_mps(std::uint64_t) {
+  return false;
 }
 
 void sim::install(Key) {}

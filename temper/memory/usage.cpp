@@ -1,5 +1,7 @@
 #include "temper/memory/usage.h"
 
+#include "temper/base/text.h"
+#include "temper/libtorch/mps_memory.h"
 #include "temper/libtorch/sim.h"
 #include "temper/memory/cpu_allocator.h"
 
@@ -16,8 +18,17 @@ TensorUsage tensor_usage(const std::string& device) {
     const auto now = libtorch::sim::counts();
     usage.live_bytes = now.live_bytes;
     usage.peak_bytes = now.peak_bytes;
+  } else if (starts_with(device, "mps")) {
+    const auto now = libtorch::mps_memory();
+    usage.live_bytes = now.live_bytes;
+    usage.driver_bytes = now.driver_bytes;
   }
   return usage;
+}
+
+void limit_tensors(const std::string& device, std::uint64_t bytes) {
+  if (device == "cpu") limit_cpu(bytes);
+  if (starts_with(device, "mps") && bytes > 0) libtorch::limit_mps(bytes);
 }
 
 void reset_tensor_peak(const std::string& device) {

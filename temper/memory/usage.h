@@ -18,4 +18,8 @@ struct TensorUsage {
 TensorUsage tensor_usage(const std::string& device);
 void reset_tensor_peak(const std::string& device);
 
+// More is an out-of-memory exception, where the device's allocator can be told
+// so: the CPU's is ours, MPS takes a fraction. A CUDA card has its own limit.
+void limit_tensors(const std::string& device, std::uint64_t bytes);
+
 } // namespace temper::memory

@@ -1,8 +1,10 @@
 // temper's `mps` branches, run on the simulated device.
+#include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "temper/libtorch/facts.h"
+#include "temper/libtorch/mps_memory.h"
 #include "temper/libtorch/sim.h"
 #include "temper/libtorch/trial.h"
 #include "temper/machine/devices.h"
@@ -42,6 +44,20 @@ TEST_F(Mps, ThatComputesPassesItsTrialOnTheDeviceItself) {
   EXPECT_GT(sim::counts().kernels, before);
   EXPECT_EQ(sim::counts().live_bytes, 0U)
       << "the trial leaves no tensor behind";
+}
+
+TEST_F(Mps, TakesABudgetAndTellsWhatIsUsed) {
+  constexpr std::int64_t kMegabyte = 1 << 20;
+  if (!limit_mps(64 * kMegabyte))
+    GTEST_SKIP() << "this LibTorch has no way to limit MPS";
+  const auto bytes = [](std::int64_t count) {
+    return at::empty({count}, at::device(at::kMPS).dtype(at::kByte));
+  };
+  const at::Tensor some = bytes(40 * kMegabyte);
+  EXPECT_EQ(
+      mps_memory().live_bytes, static_cast<std::uint64_t>(40 * kMegabyte));
+  EXPECT_GE(mps_memory().driver_bytes, mps_memory().live_bytes);
+  EXPECT_THROW(bytes(40 * kMegabyte), std::exception);
 }
 
 TEST_F(Mps, ThatFailsAtTheFirstAllocationIsFoundOut) {

@@ -19,6 +19,8 @@ const bool registered = [] {
 }();
 
 #if __has_include(<ATen/detail/MPSHooksInterface.h>)
+constexpr double kRecommendedBytes = 1 << 30;
+
 // Found by this name. Random numbers come from the CPU's kernels and the CPU's
 // generator; this one is only there to be seeded.
 struct MPSHooks final : at::MPSHooksInterface {
@@ -52,6 +54,21 @@ struct MPSHooks final : at::MPSHooksInterface {
     return &allocator();
   }
   void deviceSynchronize() const override {}
+  std::size_t getCurrentAllocatedMemory() const override {
+    return counts().live_bytes;
+  }
+  std::size_t getDriverAllocatedMemory() const override {
+    return counts().live_bytes;
+  }
+  std::size_t getRecommendedMaxMemory() const override {
+    return static_cast<std::size_t>(kRecommendedBytes);
+  }
+  void setMemoryFraction(double part) const override {
+    Rules rules;
+    rules.has_float64 = false;
+    rules.memory_bytes = static_cast<std::uint64_t>(part * kRecommendedBytes);
+    set_rules(rules);
+  }
 };
 
 using at::MPSHooksRegistry;

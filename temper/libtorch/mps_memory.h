@@ -1,0 +1,22 @@
+// The memory of LibTorch's MPS device: what tensors have, what the driver
+// handed out, and a limit that makes too much an exception. From LibTorch 2.0
+// on; before it nothing is known and nothing can be set. Needs no torch here.
+#pragma once
+
+#include <cstdint>
+
+namespace temper::libtorch {
+
+// 0: not known.
+struct MpsMemory {
+  std::uint64_t live_bytes = 0;
+  std::uint64_t driver_bytes = 0; // also what waits to be used again
+  std::uint64_t recommended_bytes = 0; // by Metal
+};
+
+MpsMemory mps_memory();
+
+// False where it cannot be set, or the device does not say what it has.
+bool limit_mps(std::uint64_t bytes);
+
+} // namespace temper::libtorch
