@@ -152,6 +152,7 @@ void share_of_a_step(const fs::path& folder, double step_s) {
 } // namespace
 
 int main() {
+  std::setvbuf(stdout, nullptr, _IOLBF, 0); // each line as it is known
   const fs::path folder =
       fs::temp_directory_path() / cat("temper-bench-track-", ::getpid());
   million_points(folder);

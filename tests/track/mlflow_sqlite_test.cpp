@@ -121,13 +121,19 @@ TEST_F(MlflowSqliteTest, NumbersWithoutAWordInSqlAreWrittenAsMlflowDoes) {
 }
 
 TEST_F(MlflowSqliteTest, TheLatestIsTheOneOfTheGreatestStepTimeAndValue) {
-  // Step 2 again, later; and a value of an older step, later still.
-  deliver(written(
-      "first",
-      {step_event(9, 0.1, 1'700'000'100),
-       step_event(9, 0.3, 1'700'000'100),
-       step_event(9, 0.2, 1'700'000'100),
-       step_event(8, 9.0, 1'700'000'900)}));
+  const auto run = written("first");
+  // An older step may come late, in a delivery of its own too.
+  for (const auto& events : std::vector<std::vector<journal::Event>>{
+           {},
+           {step_event(9, 0.1, 1'700'000'100),
+            step_event(9, 0.3, 1'700'000'100),
+            step_event(9, 0.2, 1'700'000'100),
+            step_event(8, 9.0, 1'700'000'900)},
+           {step_event(7, 8.0, 1'700'000'950)}}) {
+    for (const auto& event : events)
+      journal::Journal(run.journal()).append(event);
+    deliver(run);
+  }
   const auto wanted = rows(
       file_,
       "SELECT key, step, timestamp, max(value) FROM metrics m "
