@@ -5,11 +5,9 @@
 
 #include "temper/base/error.h"
 #include "temper/base/text.h"
-#include "temper/memory/usage.h"
-#include "temper/plan/slowdown.h"
 #include "temper/train/attempt.h"
 #include "temper/train/loop_events.h"
-#include "temper/train/memory_watch.h"
+#include "temper/train/loop_watches.h"
 #include "temper/train/meter.h"
 #include "temper/train/progress.h"
 #include "temper/train/recovery.h"
@@ -33,8 +31,12 @@ class Loop {
                 : memory::Governor(
                       governor_options(parts.config, parts.engine.facts()))),
         attempt_(parts.engine, governor_, [this](const auto& e) { tell(e); }),
-        device_(parts.engine.facts().device),
-        memory_(parts.forecast, device_, [this](const auto& e) { tell(e); }),
+        watches_(
+            {parts,
+             progress_,
+             governor_,
+             attempt_,
+             [this](const auto& e) { tell(e); }}),
         recovery_(
             {parts.config,
              parts.engine,
@@ -128,7 +130,7 @@ class Loop {
     while (const data::Batch* batch = parts_.val->next()) {
       doing(Phase::validating);
       attempt_.evaluate(*batch);
-      watch_system();
+      watches_.system();
       glimpse(++done, parts_.val->batches_per_epoch().value_or(0), true);
       if (must_stop()) {
         parts_.engine.take_evaluation_sums(); // a part of them: for nobody
@@ -146,8 +148,8 @@ class Loop {
     tell(epoch_event(
         progress_,
         meter_,
-        {lr_, memory_bytes(), best_, validated_ ? &val_ : nullptr}));
-    memory_.after_epoch(progress_);
+        {lr_, watches_.memory_bytes(), best_, validated_ ? &val_ : nullptr}));
+    watches_.after_epoch();
     ++progress_.epoch;
     progress_.step = 0;
     progress_.epoch_sums = {};
@@ -168,7 +170,7 @@ class Loop {
     made.seconds = meter_.run_s();
     made.waiting_s = meter_.run_wait_s();
     made.evaluating_s = meter_.run_evaluating_s();
-    made.start_again = stopped_ && memory_.wants_restart();
+    made.start_again = stopped_ && watches_.wants_restart();
     return made;
   }
 
@@ -187,7 +189,7 @@ class Loop {
 
   // Somebody asked for it, or only a fresh process gives back what leaked.
   bool must_stop() {
-    stopped_ = (parts_.stop && parts_.stop()) || memory_.wants_restart();
+    stopped_ = (parts_.stop && parts_.stop()) || watches_.wants_restart();
     return stopped_;
   }
 
@@ -222,58 +224,21 @@ class Loop {
     }
     ++progress_.step;
     meter_.stepped(batch.size);
-    watch_speed(Meter::seconds_since(begin));
+    watches_.after_step(Meter::seconds_since(begin));
     if (updated) {
       ++progress_.update;
       recovery_.committed(order);
       if (reported) report(batch);
-      watch_memory(order);
+      watches_.after_commit(order);
     } else {
       tell(overflow_event(progress_));
     }
-    watch_system();
+    watches_.system();
     glimpse(progress_.step, updates_.per_epoch(), false);
   }
 
-  void watch_system() {
-    if (!parts_.system) return;
-    if (auto event = parts_.system()) tell(*std::move(event));
-  }
-
-  void watch_speed(double step_s) {
-    const auto change =
-        speed_.see(step_s, plan::conditions_of(vitals_, parts_.cores));
-    if (change) tell(speed_event(progress_, *change));
-  }
-
-  // Of the device where it tells, of the process otherwise.
-  std::uint64_t memory_bytes() const {
-    const std::uint64_t device = parts_.engine.memory_bytes();
-    return device > 0 ? device : vitals_.rss_bytes;
-  }
-
-  // The machine is looked at now and then, its tensors after every step.
-  void watch_memory(const StepOrder& order) {
-    constexpr double kEverySeconds = 2;
-    if (parts_.gauge && Meter::seconds_since(looked_) > kEverySeconds) {
-      vitals_ = parts_.gauge();
-      looked_ = Clock::now();
-    }
-    const int before = governor_.micro_batch();
-    attempt_.see(
-        memory_.after_step(
-            progress_,
-            {memory::tensor_usage(device_),
-             vitals_,
-             parts_.train.stats().memory_bytes,
-             before}),
-        order);
-    memory::reset_tensor_peak(device_);
-    if (governor_.micro_batch() != before) speed_.reset();
-  }
-
   void report(const data::Batch& batch) {
-    if (parts_.gauge) vitals_ = parts_.gauge();
+    watches_.look();
     const StepReport last = parts_.engine.report();
     recovery_.settle(); // the step has read its numbers: they are good
     meter_.report();
@@ -283,7 +248,7 @@ class Loop {
     tell(step_event(
         progress_,
         meter_,
-        {last, lr_, micro > 0 ? micro : batch.size, memory_bytes()}));
+        {last, lr_, micro > 0 ? micro : batch.size, watches_.memory_bytes()}));
   }
 
   // Is it the best so far? Without validation data training's metrics tell.
@@ -354,7 +319,7 @@ class Loop {
     seen.lr = lr_;
     seen.samples_per_s = meter_.samples_per_s();
     seen.waiting = meter_.waiting();
-    seen.memory_bytes = memory_bytes();
+    seen.memory_bytes = watches_.memory_bytes();
     doing(Phase::telling);
     parts_.watcher.glimpse(seen);
     doing(Phase::other);
@@ -366,13 +331,9 @@ class Loop {
   Progress progress_;
   memory::Governor governor_;
   Attempt attempt_;
-  std::string device_;
-  MemoryWatch memory_;
-  Clock::time_point looked_ = Clock::now(); // at the machine
+  LoopWatches watches_;
   Recovery recovery_;
   Meter meter_;
-  machine::Sample vitals_; // as of the last report
-  plan::SlowdownWatch speed_;
   std::string resume_loader_;
   bool stopped_ = false;
   bool validated_ = false;

@@ -11,6 +11,7 @@
 #include "temper/libtorch/out_of_memory.h"
 #include "temper/libtorch/sim.h"
 #include "temper/memory/cpu_allocator.h"
+#include "temper/memory/usage.h"
 #include "temper/train/calibration.h"
 #include "temper/train/forecast.h"
 #include "temper/train/transfer_run.h"
@@ -113,7 +114,7 @@ memory::Forecast forecast_of(
       (parts.val ? parts.val->stats().memory_bytes : 0);
   const memory::Budget budget =
       budget_of(request.config, request.machine, setting.device, loader_bytes);
-  if (setting.device == "cpu") memory::limit_cpu(budget.bytes);
+  memory::limit_tensors(setting.device, budget.bytes);
   return forecast_run(
       {request.config,
        request.machine,

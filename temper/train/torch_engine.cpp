@@ -13,6 +13,7 @@
 #include "temper/model/tensors.h"
 #include "temper/train/average.h"
 #include "temper/train/engine_state.h"
+#include "temper/train/evaluation.h"
 #include "temper/train/gradients.h"
 #include "temper/train/optimizer.h"
 #include "temper/train/precision.h"
@@ -52,7 +53,8 @@ class TorchEngine final : public Engine {
         optimizer_(
             make_optimizer(config_.optimizer, parameters_, parts_.joined)),
         average_(config_.train.ema, parameters_),
-        undo_(task_.model()) {}
+        undo_(task_.model()),
+        evaluation_({task_, precision_, mover_, parts_.batch}) {}
 
   EngineFacts facts() const override {
     EngineFacts facts;
@@ -106,34 +108,17 @@ class TorchEngine final : public Engine {
     refuse_half_done();
     if (parts_.classes > 0) check_labels(batch, parts_.classes);
     begin_evaluation();
-    const TaskSums before = task_.sums();
-    try {
-      const at::NoGradGuard no_grad;
-      const Batch host = on_host(batch, parts_.batch);
-      const double units = task_.units(host);
-      at::Tensor loss = evaluated(mover_.moved(host));
-      if (!reads_are_free() && unread_evaluation_.full()) read_evaluation();
-      if (reads_are_free())
-        evaluation_.loss += loss.item<double>();
-      else
-        unread_evaluation_.add(std::move(loss));
-      evaluation_.units += units;
-      evaluation_.samples += batch.size;
-    } catch (...) {
-      task_.set_sums(before);
-      rethrow_of_memory(batch.size);
-    }
+    evaluation_.add(batch);
   }
 
   void set_evaluation_slice(int samples) override {
-    evaluation_slice_ = samples;
+    evaluation_.set_slice(samples);
   }
 
   MetricSums take_evaluation_sums() override {
-    read_evaluation();
-    evaluation_.add(task_.take_sums());
+    MetricSums sums = evaluation_.take();
     end_evaluation();
-    return std::exchange(evaluation_, {});
+    return sums;
   }
 
   EngineState capture() override {
@@ -367,31 +352,6 @@ class TorchEngine final : public Engine {
     }
   }
 
-  // Of the whole batch, in slices where it must be.
-  at::Tensor evaluated(const Batch& whole) {
-    const std::int64_t most = evaluation_slice_ > 0 && !task_.couples_samples()
-        ? evaluation_slice_
-        : whole.samples;
-    at::Tensor total;
-    for (std::int64_t begin = 0; begin < whole.samples; begin += most) {
-      const std::int64_t count = std::min(most, whole.samples - begin);
-      const Batch part =
-          count == whole.samples ? whole : slice(whole, begin, count);
-      const StepContext context{
-          "eval_step", task_, part, whole.samples, device_};
-      try {
-        const auto autocast = precision_.autocast();
-        const at::Tensor loss = task_.eval_step(part);
-        check_loss(loss, false, context);
-        const at::Tensor sum = loss.detach().reshape({}).to(sum_type(device_));
-        total = total.defined() ? total.add(sum) : sum;
-      } catch (...) {
-        rethrow_of_step(context);
-      }
-    }
-    return total;
-  }
-
   void read_steps() {
     if (unread_.empty()) return;
     std::optional<UnreadSteps::Bad> bad;
@@ -416,11 +376,6 @@ class TorchEngine final : public Engine {
         bad->step.order,
         bad->latest,
         std::move(bad->step.samples));
-  }
-
-  void read_evaluation() {
-    for (const double loss : unread_evaluation_.take())
-      evaluation_.loss += loss;
   }
 
   // Validation sees the averaged weights; training's wait beside them.
@@ -474,13 +429,11 @@ class TorchEngine final : public Engine {
   std::unique_ptr<Optimizer> optimizer_;
   Average average_;
   Undo undo_;
+  Evaluation evaluation_;
   bool half_done_ = false; // an update: nothing of it may be used
   bool evaluating_ = false;
-  int evaluation_slice_ = 0;
   UnreadSteps unread_;
-  Unread unread_evaluation_;
   MetricSums training_;
-  MetricSums evaluation_;
   StepReport report_;
 };
 
