@@ -11,10 +11,12 @@
 
 namespace temper::tests {
 
-// Runs `line` (env, sh ...), then temper with these arguments.
+// Runs `line` (env, sh ...), then temper with these arguments. Without its
+// supervisor, which loads LibTorch a second time; those who want one ask for it.
 inline ProcessResult run_temper(
     std::vector<std::string> line,
     const std::vector<std::string>& arguments) {
+  line.insert(line.begin(), {"env", "TEMPER_SUPERVISE=0"});
   for (const auto& word : emulator_command())
     line.push_back(word);
   line.emplace_back(TEMPER_PROGRAM);

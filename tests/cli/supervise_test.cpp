@@ -46,7 +46,7 @@ class SuperviseTrain : public testing::Test {
         "--set",
         "run.name=x"};
     all.insert(all.end(), more.begin(), more.end());
-    return tests::run_temper({}, all);
+    return tests::run_temper({"env", "TEMPER_SUPERVISE=1"}, all);
   }
   tests::TempFolder folder_;
 };
