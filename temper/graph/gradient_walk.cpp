@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "temper/base/text.h"
+#include "temper/graph/node_arguments.h"
 #include "temper/graph/op_name.h"
+#include "temper/graph/weights.h"
 
 namespace temper::graph {
 namespace {
@@ -18,6 +20,33 @@ bool hands_on(std::string_view name) {
         "type_as", "reshape_as"})
     if (name == each) return true;
   return false;
+}
+
+// LibTorch's own rule (use_mkldnn): small batches of 1x1 filters on one thread,
+// and small single samples, are faster without.
+bool goes_to_onednn(const Node& node, const Inferred& known, int threads) {
+  if (threads == 0 || !starts_with(op_name(node.op).name, "conv")) return false;
+  const NodeArguments arguments(node, known);
+  const Shape* input = arguments.find_tensor("input");
+  const Shape* weight = arguments.find_tensor("weight");
+  if (input == nullptr || weight == nullptr || weight->sizes.size() < 3)
+    return true;
+  const auto any = [](const Ints& values, auto what) {
+    return std::any_of(values.begin(), values.end(), what);
+  };
+  const auto above = [](std::int64_t limit) {
+    return [limit](std::int64_t value) { return value > limit; };
+  };
+  const Ints kernel(weight->sizes.begin() + 2, weight->sizes.end());
+  const std::int64_t samples = input->sizes.front();
+  const bool pointwise = !any(kernel, above(1)) &&
+      !any(arguments.integers("stride", {1}), above(1)) &&
+      !any(arguments.integers("dilation", {1}), above(1));
+  if (pointwise && samples < 16 && threads == 1) return false;
+  constexpr std::int64_t kSmall = 20480; // values
+  return arguments.integer("groups", 1) > 1 || samples > 1 ||
+      std::all_of(kernel.begin(), kernel.end(), above(3)) ||
+      element_count(input->sizes) > kSmall;
 }
 
 } // namespace
@@ -39,14 +68,14 @@ void GradientWalk::begin(const std::string& value, MemoryWalk& memory) {
 }
 
 // A parameter's new gradient, before it is added to the one that is kept. A
-// convolution's is held twice, in oneDNN's order and in ours; oneDNN skips that
-// for some, and which is not known beforehand.
+// convolution's is held twice where oneDNN computes it, in its order and in
+// ours.
 std::int64_t GradientWalk::parameter_gradients(const Node& node) const {
   std::int64_t bytes = 0;
   for (const auto& read : values_read(node))
     if (with_gradient_.count(read) > 0 && parameters_.count(read) > 0)
       bytes += bytes_of(known_.tensors.at(read));
-  return starts_with(op_name(node.op).name, "conv") ? 2 * bytes : bytes;
+  return goes_to_onednn(node, known_, threads_) ? 2 * bytes : bytes;
 }
 
 // Those that stay, the first time a parameter gets one.

@@ -17,11 +17,13 @@ class GradientWalk {
       const Inferred& known,
       const std::set<std::string>& with_gradient,
       const std::set<std::string>& parameters,
-      bool keep_gradients)
+      bool keep_gradients,
+      int threads)
       : known_(known),
         with_gradient_(with_gradient),
         parameters_(parameters),
-        keep_gradients_(keep_gradients) {}
+        keep_gradients_(keep_gradients),
+        threads_(threads) {}
 
   // The loss's gradient arrives.
   void begin(const std::string& value, MemoryWalk& memory);
@@ -43,6 +45,7 @@ class GradientWalk {
   const std::set<std::string>& with_gradient_;
   const std::set<std::string>& parameters_;
   bool keep_gradients_;
+  int threads_;
   std::set<std::string> kept_; // parameters that have their gradient
   std::vector<Gradient> gradients_;
   std::map<std::string, std::size_t> of_value_;

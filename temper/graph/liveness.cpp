@@ -265,7 +265,12 @@ Liveness liveness(
   backward(
       story,
       in_full,
-      GradientWalk(known, with_gradient, parameters, options.keep_gradients),
+      GradientWalk(
+          known,
+          with_gradient,
+          parameters,
+          options.keep_gradients,
+          options.threads),
       train);
   result.train = train.peak();
   return result;

@@ -18,6 +18,9 @@ struct LivenessOptions {
   // The parameters' gradients stay once they are computed, as they do in the
   // first of a step's backward passes; else each is there only while computed.
   bool keep_gradients = false;
+  // Of the CPU that computes, which decide what goes to oneDNN; 0: a device
+  // without it.
+  int threads = 2;
   // What each node takes while it runs forward, and gives back; or empty.
   std::vector<std::int64_t> scratch_bytes = {};
 };

@@ -28,6 +28,7 @@ StepMemory step_memory(const ForecastRequest& request) {
   options.bytes = request.layout.bytes;
   options.channels_last = request.layout.channels_last;
   options.fused_attention = fuses_attention(request.machine);
+  options.threads = request.setting.threads;
   return StepMemory(*request.model.program, request.config, options);
 }
 

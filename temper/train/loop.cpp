@@ -81,6 +81,7 @@ class Loop {
     else
       parts_.train.resume(std::exchange(resume_loader_, ""));
     recovery_.begin();
+    watches_.begin_epoch();
     do {
       while (const data::Batch* batch = next_batch()) {
         step(*batch);

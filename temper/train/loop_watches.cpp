@@ -20,6 +20,11 @@ void LoopWatches::look() {
   looked_ = Meter::Clock::now();
 }
 
+// What planning and validation took is not training's.
+void LoopWatches::begin_epoch() {
+  memory::reset_tensor_peak(device_);
+}
+
 void LoopWatches::after_step(double step_s) {
   const auto change =
       speed_.see(step_s, plan::conditions_of(vitals_, parts_.loop.cores));

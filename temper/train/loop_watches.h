@@ -32,6 +32,7 @@ class LoopWatches {
   explicit LoopWatches(LoopWatchesParts parts);
 
   void look(); // at the machine, now
+  void begin_epoch();
   void after_step(double step_s);
   void after_commit(const StepOrder& order);
   void after_epoch();

@@ -198,6 +198,7 @@ StepBytes StepMemory::at(int batch, int at_once) const {
   const auto known = graph::infer(graph_, symbols);
   graph::LivenessOptions how;
   how.fused_attention = options_.fused_attention;
+  how.threads = options_.device == "cpu" ? options_.threads : 0;
   how.scratch_bytes.resize(graph_.nodes.size(), 0);
   if (!scores_.empty())
     how.scratch_bytes.back() =

@@ -19,6 +19,7 @@ struct StepMemoryOptions {
   bool bytes = false; // images come as bytes and become floats
   bool channels_last = false;
   bool fused_attention = false;
+  int threads = 2; // that compute
 };
 
 // Bytes of tensors by what they are for.

@@ -1,5 +1,6 @@
 // The forecast of a step's memory, held against what the allocators of the CPU
 // and of the simulated device handed out.
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -97,6 +98,7 @@ Found measure(const Case& each, const std::string& device) {
   options.task = engine->facts().task;
   options.loss = engine->facts().loss;
   options.device = device;
+  options.threads = at::get_num_threads();
   found.parts =
       StepMemory(model::build(made.sample.zoo), made.sample.config, options)
           .at(each.batch, each.at_once);
@@ -116,22 +118,16 @@ std::string told(const Found& found) {
 
 class Forecasts : public testing::TestWithParam<Case> {};
 
-// Of batches computed in parts it is a little too much: a gradient that is
-// being added to one that is there is not always a tensor of its own.
-constexpr double kInParts = 0.055;
-
 TEST_P(Forecasts, AreWithinFivePercentOfWhatTheCpuHandedOut) {
   const Found found = measure(GetParam(), "cpu");
   RecordProperty("memory", told(found));
-  EXPECT_LE(std::abs(found.error()), GetParam().at_once > 0 ? kInParts : 0.05)
-      << told(found);
+  EXPECT_LE(std::abs(found.error()), 0.05) << told(found);
 }
 
 TEST_P(Forecasts, AreWithinOnePercentOnTheSimulatedDevice) {
   const Found found = measure(GetParam(), "sim");
   RecordProperty("memory", told(found));
-  EXPECT_LE(std::abs(found.error()), GetParam().at_once > 0 ? kInParts : 0.01)
-      << told(found);
+  EXPECT_LE(std::abs(found.error()), 0.01) << told(found);
 }
 
 INSTANTIATE_TEST_SUITE_P(
