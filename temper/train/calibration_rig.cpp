@@ -247,15 +247,16 @@ std::shared_ptr<Ground> ground_of(const PlanRequest& request) {
 class EngineRig final : public plan::Rig {
  public:
   explicit EngineRig(const PlanRequest& request)
-      : ground_(ground_of(request)) {
-    ground_->fit_into(request.config.plan.seconds);
-  }
+      : ground_(ground_of(request)), seconds_(request.config.plan.seconds) {}
 
   std::string note() const override {
     return ground_->note;
   }
 
+  // Nothing is computed before: on another thread OpenMP would keep a second
+  // team of threads there, and what uses several would be measured too slow.
   std::unique_ptr<plan::Trial> open(const plan::Setting& setting) override try {
+    if (!std::exchange(fitted_, true)) ground_->fit_into(seconds_);
     return std::make_unique<EngineTrial>(ground_, setting);
   } catch (...) {
     rethrow_as_memory();
@@ -263,6 +264,8 @@ class EngineRig final : public plan::Rig {
 
  private:
   std::shared_ptr<Ground> ground_;
+  double seconds_;
+  bool fitted_ = false;
 };
 
 } // namespace
