@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "temper/base/philox.h"
@@ -62,6 +63,14 @@ TEST(LeakWatch, AStepUpwardsIsNoLeak) {
   LeakWatch watch;
   EXPECT_FALSE(run(watch, 5000, [](LeakSample& sample) {
     if (sample.update > 40) sample.process_bytes += 800 * kMiB;
+  }));
+}
+
+TEST(LeakWatch, ACacheThatFillsIsNoLeak) {
+  LeakWatch watch;
+  EXPECT_FALSE(run(watch, 5000, [](LeakSample& sample) {
+    sample.process_bytes +=
+        std::min<std::uint64_t>(per_step(sample, 20 * kMiB), 1000 * kMiB);
   }));
 }
 
