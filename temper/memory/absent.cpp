@@ -23,8 +23,4 @@ std::vector<BlockGroup> largest_cpu_groups(std::size_t) {
 
 void fail_cpu_allocation(std::int64_t, bool) {}
 
-CommitScope::CommitScope() = default;
-
-CommitScope::~CommitScope() = default;
-
 } // namespace temper::memory

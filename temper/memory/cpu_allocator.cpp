@@ -42,8 +42,6 @@ class Locked {
   std::lock_guard<std::mutex> lock_{books().mutex};
 };
 
-thread_local int commits = 0;
-
 [[noreturn]] void refuse(const Locked& now, std::size_t bytes) {
   ++now->usage.refused;
   const CpuUsage& usage = now->usage;
@@ -60,7 +58,7 @@ thread_local int commits = 0;
 }
 
 bool fails_now(const Locked& now) {
-  if (now->until_failure == 0 || commits > 0) return false;
+  if (now->until_failure == 0) return false;
   if (now->until_failure > 1) {
     --now->until_failure;
     return false;
@@ -70,7 +68,7 @@ bool fails_now(const Locked& now) {
 }
 
 bool over_budget(const CpuUsage& usage, std::size_t bytes) {
-  return usage.limit_bytes > 0 && commits == 0 &&
+  return usage.limit_bytes > 0 &&
       (usage.live_bytes > usage.limit_bytes ||
        bytes > usage.limit_bytes - usage.live_bytes);
 }
@@ -208,14 +206,6 @@ void fail_cpu_allocation(std::int64_t nth, bool forever) {
   const Locked now;
   now->until_failure = nth;
   now->fails_forever = forever;
-}
-
-CommitScope::CommitScope() {
-  ++commits;
-}
-
-CommitScope::~CommitScope() {
-  --commits;
 }
 
 } // namespace temper::memory

@@ -51,15 +51,4 @@ std::vector<BlockGroup> largest_cpu_groups(std::size_t most);
 // 0: none. `forever`: and all that follow.
 void fail_cpu_allocation(std::int64_t nth, bool forever = false);
 
-// While one is alive, its thread is refused nothing, neither for the budget nor
-// by an injected failure: an update that is being committed is not left half
-// done for a few bytes.
-class CommitScope {
- public:
-  CommitScope();
-  ~CommitScope();
-  CommitScope(const CommitScope&) = delete;
-  CommitScope& operator=(const CommitScope&) = delete;
-};
-
 } // namespace temper::memory

@@ -125,12 +125,6 @@ TEST_F(CpuAllocator, refuses_what_goes_beyond_the_budget) {
   const at::Tensor rest = bytes(5 * kMiB);
   EXPECT_EQ(live(), 10U * kMiB);
   EXPECT_THROW(bytes(1), c10::OutOfMemoryError);
-  {
-    const CommitScope commit;
-    const at::Tensor more = bytes(kMiB);
-    EXPECT_EQ(live(), 11U * kMiB);
-  }
-  EXPECT_THROW(bytes(1), c10::OutOfMemoryError);
   limit_cpu(0);
   bytes(1);
 }
@@ -190,11 +184,6 @@ TEST_F(CpuAllocator, fails_once_or_from_then_on_and_never_in_a_commit) {
   for (const bool forever : {false, true}) {
     fail_cpu_allocation(2, forever);
     EXPECT_TRUE(given());
-    {
-      const CommitScope commit; // is not counted either
-      EXPECT_TRUE(given());
-      EXPECT_TRUE(given());
-    }
     EXPECT_FALSE(given());
     EXPECT_EQ(given(), !forever);
   }
