@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "temper/base/error.h"
 #include "temper/data/feature_store.h"
 #include "tests/temp_folder.h"
