@@ -1,11 +1,23 @@
 #include "temper/memory/usage.h"
 
 #include "temper/base/text.h"
+#include "temper/libtorch/cuda_memory.h"
 #include "temper/libtorch/mps_memory.h"
 #include "temper/libtorch/sim.h"
 #include "temper/memory/cpu_allocator.h"
 
 namespace temper::memory {
+
+namespace {
+
+// Of "cuda" or "cuda:1".
+int card_of(const std::string& device) {
+  const auto colon = device.find(':');
+  if (colon == std::string::npos) return 0;
+  return static_cast<int>(parse_int(device.substr(colon + 1)).value_or(0));
+}
+
+} // namespace
 
 TensorUsage tensor_usage(const std::string& device) {
   TensorUsage usage;
@@ -22,6 +34,9 @@ TensorUsage tensor_usage(const std::string& device) {
     const auto now = libtorch::mps_memory();
     usage.live_bytes = now.live_bytes;
     usage.driver_bytes = now.driver_bytes;
+  } else if (starts_with(device, "cuda")) {
+    const auto now = libtorch::cuda_memory(card_of(device));
+    usage = {now.live_bytes, now.peak_bytes, now.driver_bytes, now.blocks};
   }
   return usage;
 }
@@ -29,11 +44,14 @@ TensorUsage tensor_usage(const std::string& device) {
 void limit_tensors(const std::string& device, std::uint64_t bytes) {
   if (device == "cpu") limit_cpu(bytes);
   if (starts_with(device, "mps") && bytes > 0) libtorch::limit_mps(bytes);
+  if (starts_with(device, "cuda") && bytes > 0)
+    libtorch::limit_cuda(card_of(device), bytes);
 }
 
 void reset_tensor_peak(const std::string& device) {
   if (device == "cpu") reset_cpu_peak();
   if (device == "sim") libtorch::sim::reset_peak();
+  if (starts_with(device, "cuda")) libtorch::reset_cuda_peak(card_of(device));
 }
 
 } // namespace temper::memory

@@ -19,7 +19,7 @@ TensorUsage tensor_usage(const std::string& device);
 void reset_tensor_peak(const std::string& device);
 
 // More is an out-of-memory exception, where the device's allocator can be told
-// so: the CPU's is ours, MPS takes a fraction. A CUDA card has its own limit.
+// so: the CPU's is ours, MPS and CUDA take a fraction of what the device has.
 void limit_tensors(const std::string& device, std::uint64_t bytes);
 
 } // namespace temper::memory

@@ -1,0 +1,2 @@
+// CUDA's driver interface: included by LibTorch's headers, needed by nobody.
+#pragma once
