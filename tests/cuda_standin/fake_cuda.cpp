@@ -19,8 +19,9 @@ Card& card(int index) {
   return system().cards.at(static_cast<std::size_t>(index));
 }
 
-struct Hooks : at::CUDAHooksInterface {
-  explicit Hooks(at::CUDAHooksArgs) {}
+// LibTorch finds them by this name.
+struct CUDAHooks : at::CUDAHooksInterface {
+  explicit CUDAHooks(at::CUDAHooksArgs) {}
   void initCUDA() const override {
     ++system().starts;
   }
@@ -30,8 +31,8 @@ struct Hooks : at::CUDAHooksInterface {
 } // namespace temper::fake_cuda
 
 namespace at {
-using temper::fake_cuda::Hooks;
-REGISTER_CUDA_HOOKS(Hooks);
+using temper::fake_cuda::CUDAHooks;
+REGISTER_CUDA_HOOKS(CUDAHooks);
 } // namespace at
 
 using temper::fake_cuda::system;
