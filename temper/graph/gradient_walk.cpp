@@ -1,6 +1,7 @@
 #include "temper/graph/gradient_walk.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "temper/base/text.h"
 #include "temper/graph/node_arguments.h"
@@ -51,6 +52,21 @@ bool goes_to_onednn(const Node& node, const Inferred& known, int threads) {
 
 } // namespace
 
+GradientWalk::GradientWalk(
+    const Graph& graph,
+    const Inferred& known,
+    const std::set<std::string>& with_gradient,
+    const std::set<std::string>& parameters,
+    const LivenessOptions& options)
+    : known_(known),
+      with_gradient_(with_gradient),
+      parameters_(parameters),
+      options_(options) {
+  for (const Node& node : graph.nodes)
+    for (const auto& read : values_read(node))
+      ++readers_[read];
+}
+
 std::size_t GradientWalk::make(const std::string& value, MemoryWalk& memory) {
   gradients_.push_back({bytes_of(known_.tensors.at(value)), 1});
   memory.take(gradients_.back().bytes);
@@ -62,20 +78,32 @@ void GradientWalk::release(std::size_t gradient, MemoryWalk& memory) {
     memory.give_back(gradients_[gradient].bytes);
 }
 
+// A parameter that several nodes read, as tied ones are, gets its gradient when
+// all have given theirs; until then the sum of them waits.
+void GradientWalk::wait_for_others(const Node& node, MemoryWalk& memory) {
+  for (const auto& read : values_read(node)) {
+    if (with_gradient_.count(read) == 0 || parameters_.count(read) == 0)
+      continue;
+    const int all = readers_.at(read);
+    const int given = ++given_[read];
+    const std::int64_t bytes = bytes_of(known_.tensors.at(read));
+    if (given == 1 && all > 1) memory.take(bytes);
+    if (given == all && all > 1) memory.give_back(bytes);
+  }
+}
+
 void GradientWalk::begin(const std::string& value, MemoryWalk& memory) {
   if (with_gradient_.count(value) > 0 && of_value_.count(value) == 0)
     of_value_[value] = make(value, memory);
 }
 
-// A parameter's new gradient, before it is added to the one that is kept. A
-// convolution's is held twice where oneDNN computes it, in its order and in
-// ours.
+// A parameter's new gradient, before it is added to the one that is kept.
 std::int64_t GradientWalk::parameter_gradients(const Node& node) const {
   std::int64_t bytes = 0;
   for (const auto& read : values_read(node))
     if (with_gradient_.count(read) > 0 && parameters_.count(read) > 0)
       bytes += bytes_of(known_.tensors.at(read));
-  return goes_to_onednn(node, known_, threads_) ? 2 * bytes : bytes;
+  return bytes;
 }
 
 // Those that stay, the first time a parameter gets one.
@@ -99,7 +127,6 @@ void GradientWalk::through(
   if (arriving.empty()) return;
 
   const bool passes = hands_on(op_name(node.op).name);
-  std::vector<std::size_t> added;
   for (const auto& read : values_read(node)) {
     if (with_gradient_.count(read) == 0 || parameters_.count(read) > 0)
       continue;
@@ -112,32 +139,44 @@ void GradientWalk::through(
     } else {
       own = make(read, memory);
     }
-    const auto before = of_value_.find(read);
-    if (before == of_value_.end()) {
-      of_value_[read] = own;
-      continue;
-    }
-    // Two gradients of one value are added: into the first if nobody else
-    // looks at it, else into a third.
-    if (gradients_[before->second].owners > 1) {
-      const auto sum = make(read, memory);
-      added.push_back(before->second);
-      before->second = sum;
-    }
-    added.push_back(own);
+    if (!of_value_.emplace(read, own).second) second_.emplace_back(read, own);
   }
-  const std::int64_t passing = parameter_gradients(node);
-  memory.take(passing);
+  // A convolution's gradient is held twice where oneDNN computes it, in its
+  // order and in ours.
+  passing_ = parameter_gradients(node);
+  const std::int64_t twice =
+      goes_to_onednn(node, known_, options_.threads) ? passing_ : 0;
+  memory.take(passing_ + twice);
   memory.note(index, true);
-  memory.give_back(passing);
-  if (keep_gradients_) memory.take(new_gradients(node));
-  for (const auto gradient : added)
-    release(gradient, memory);
+  memory.give_back(twice);
   for (const auto& made : values_made(node))
     if (const auto found = of_value_.find(made); found != of_value_.end()) {
       release(found->second, memory);
       of_value_.erase(found);
     }
+}
+
+void GradientWalk::add_up(
+    const Node& node,
+    std::size_t index,
+    MemoryWalk& memory) {
+  for (const auto& [value, second] : second_) {
+    std::size_t& first = of_value_.at(value);
+    if (!options_.adds_in_place || gradients_[first].owners > 1) {
+      const auto sum = make(value, memory);
+      memory.note(index, true);
+      release(first, memory);
+      first = sum;
+    }
+    release(second, memory);
+  }
+  second_.clear();
+  if (passing_ == 0) return;
+  memory.give_back(std::exchange(passing_, 0));
+  if (options_.keep_gradients)
+    memory.take(new_gradients(node));
+  else
+    wait_for_others(node, memory);
 }
 
 } // namespace temper::graph

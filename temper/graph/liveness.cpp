@@ -209,6 +209,7 @@ void backward(
     };
     drop(story);
     if (segment >= 0) drop(in_full);
+    gradients.add_up(story.graph.nodes[i], i, memory);
   }
 }
 
@@ -265,12 +266,7 @@ Liveness liveness(
   backward(
       story,
       in_full,
-      GradientWalk(
-          known,
-          with_gradient,
-          parameters,
-          options.keep_gradients,
-          options.threads),
+      GradientWalk(graph, known, with_gradient, parameters, options),
       train);
   result.train = train.peak();
   return result;

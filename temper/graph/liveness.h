@@ -15,6 +15,9 @@ namespace temper::graph {
 struct LivenessOptions {
   // Attention in one kernel keeps no weights; LibTorch 1.13 has none.
   bool fused_attention = false;
+  // Two gradients of one value are added into the first where nobody else
+  // looks at it; LibTorch 1.13 always makes a third.
+  bool adds_in_place = false;
   // The parameters' gradients stay once they are computed, as they do in the
   // first of a step's backward passes; else each is there only while computed.
   bool keep_gradients = false;

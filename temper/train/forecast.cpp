@@ -14,12 +14,6 @@ namespace {
 
 using memory::Forecast;
 
-// From 2.2 on attention on the CPU is one kernel that keeps no weights.
-bool fuses_attention(const machine::Machine& machine) {
-  const auto version = parse_version(machine.libtorch.version);
-  return version && *version >= Version{2, 2, 0};
-}
-
 StepMemory step_memory(const ForecastRequest& request) {
   StepMemoryOptions options;
   options.task = request.facts.task;
@@ -27,8 +21,8 @@ StepMemory step_memory(const ForecastRequest& request) {
   options.device = request.setting.device;
   options.bytes = request.layout.bytes;
   options.channels_last = request.layout.channels_last;
-  options.fused_attention = fuses_attention(request.machine);
   options.threads = request.setting.threads;
+  options.libtorch = request.machine.libtorch.version;
   return StepMemory(*request.model.program, request.config, options);
 }
 

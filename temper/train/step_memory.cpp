@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "temper/base/text.h"
 #include "temper/graph/edit.h"
 #include "temper/graph/effects.h"
 #include "temper/graph/infer.h"
@@ -197,7 +198,10 @@ StepBytes StepMemory::at(int batch, int at_once) const {
   const auto symbols = graph::bind_batch(graph_, slice);
   const auto known = graph::infer(graph_, symbols);
   graph::LivenessOptions how;
-  how.fused_attention = options_.fused_attention;
+  const auto version = parse_version(options_.libtorch);
+  // Attention on the CPU as one kernel that keeps no weights.
+  how.fused_attention = version && *version >= Version{2, 2, 0};
+  how.adds_in_place = version && *version >= Version{2, 0, 0};
   how.threads = options_.device == "cpu" ? options_.threads : 0;
   how.scratch_bytes.resize(graph_.nodes.size(), 0);
   if (!scores_.empty())

@@ -18,8 +18,8 @@ struct StepMemoryOptions {
   std::string device = "cpu";
   bool bytes = false; // images come as bytes and become floats
   bool channels_last = false;
-  bool fused_attention = false;
   int threads = 2; // that compute
+  std::string libtorch; // its version; empty: as the oldest
 };
 
 // Bytes of tensors by what they are for.
