@@ -169,7 +169,8 @@ Advice next_steps(
             " right in training, ",
             percent(unseen),
             " on new data: it learns by heart"));
-  else if (config.train.max_steps > 0)
+  else if (
+      config.train.max_steps > 0 && outcome.updates >= config.train.max_steps)
     advice.emplace_back(
         again(
             result,
