@@ -41,6 +41,13 @@ void check_tensors(const Manifest& manifest, const graph::Weights& tensors) {
     throw Error("state.safetensors has tensors that state.json does not know");
 }
 
+Error unusable(const fs::path& folder, const Error& error) {
+  std::string why = error.what();
+  if (!why.empty() && why.back() == '.') why.pop_back();
+  return Error(
+      cat("[checkpoint] ", folder.string(), " cannot be used: ", why, "."));
+}
+
 } // namespace
 
 void write_snapshot(const Snapshot& snapshot, const fs::path& folder) {
@@ -51,15 +58,20 @@ void write_snapshot(const Snapshot& snapshot, const fs::path& folder) {
   manifest.counters.tensors.clear();
   for (const auto& [name, tensor] : snapshot.tensors)
     manifest.tensor_sums[name] = sum_of(name, tensor);
-  {
-    // What is on disk, not what was meant to be: each tensor is then held
-    // against the sum of the one in memory.
-    const MappedFile written(tensors);
-    manifest.file_bytes = written.bytes().size();
-    manifest.file_sum = hash64(written.bytes().data(), written.bytes().size());
-  }
+  // What is on disk, not what was meant to be: each tensor is held against the
+  // sum of the one in memory.
+  const auto written = std::make_shared<const MappedFile>(tensors);
+  const auto bytes = written->bytes();
+  manifest.file_bytes = bytes.size();
+  manifest.file_sum = hash64(bytes.data(), bytes.size());
   write_file_atomically(folder / kManifestFile, to_text(manifest));
-  read_snapshot(folder);
+  try {
+    check_tensors(
+        read_manifest(folder),
+        model::parse_safetensors(bytes, written, kTensorsFile));
+  } catch (const Error& error) {
+    throw unusable(folder, error);
+  }
 }
 
 std::optional<std::uint64_t> journal_offset_of(const fs::path& folder) {
@@ -89,10 +101,7 @@ Snapshot read_snapshot(const fs::path& folder) {
       throw Error("the head of state.safetensors has another checksum");
     return made;
   } catch (const Error& error) {
-    std::string why = error.what();
-    if (!why.empty() && why.back() == '.') why.pop_back();
-    throw Error(
-        cat("[checkpoint] ", folder.string(), " cannot be used: ", why, "."));
+    throw unusable(folder, error);
   }
 }
 

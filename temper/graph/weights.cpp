@@ -20,7 +20,8 @@ std::int64_t element_count(const std::vector<std::int64_t>& sizes) {
   return empty ? 0 : count;
 }
 
-NewTensor make_tensor(DType dtype, const std::vector<std::int64_t>& sizes) {
+NewTensor
+make_tensor(DType dtype, const std::vector<std::int64_t>& sizes, bool zeroed) {
   const auto count = static_cast<std::uint64_t>(element_count(sizes));
   std::size_t bytes = 0;
   if (__builtin_mul_overflow(count, bytes_of(dtype), &bytes))
@@ -30,7 +31,8 @@ NewTensor make_tensor(DType dtype, const std::vector<std::int64_t>& sizes) {
   made.data.sizes = sizes;
   made.data.byte_count = bytes;
   if (bytes > 0) {
-    std::shared_ptr<std::byte[]> memory(new std::byte[bytes]());
+    std::shared_ptr<std::byte[]> memory(
+        zeroed ? new std::byte[bytes]() : new std::byte[bytes]);
     made.bytes = memory.get();
     made.data.bytes = std::shared_ptr<const std::byte>(memory, memory.get());
   }

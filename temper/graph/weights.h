@@ -26,12 +26,16 @@ struct TensorData {
 // The product of the sizes; Error on overflow or a negative size.
 std::int64_t element_count(const std::vector<std::int64_t>& sizes);
 
-// Memory for such a tensor, all zero. The writable pointer is for its maker.
+// Memory for such a tensor, all zero unless its maker writes all of it anyway.
+// The writable pointer is for its maker.
 struct NewTensor {
   TensorData data;
   std::byte* bytes = nullptr;
 };
-NewTensor make_tensor(DType dtype, const std::vector<std::int64_t>& sizes);
+NewTensor make_tensor(
+    DType dtype,
+    const std::vector<std::int64_t>& sizes,
+    bool zeroed = true);
 
 // By real name: "features.0.0.weight".
 using Weights = std::map<std::string, TensorData>;

@@ -69,8 +69,8 @@ at::Tensor tensor_of(const graph::TensorData& data) {
 }
 
 graph::TensorData data_of(const at::Tensor& tensor) {
-  graph::NewTensor made =
-      graph::make_tensor(dtype_of(tensor.scalar_type()), tensor.sizes().vec());
+  graph::NewTensor made = graph::make_tensor(
+      dtype_of(tensor.scalar_type()), tensor.sizes().vec(), false);
   const at::Tensor host = tensor.detach().to(at::kCPU).contiguous();
   if (made.data.byte_count > 0)
     std::memcpy(made.bytes, host.data_ptr(), made.data.byte_count);
