@@ -8,7 +8,8 @@
 // many times over, and held against the step: a difference of two steps would
 // drown in their noise.
 #include <sys/resource.h>
-#include <torch/torch.h>
+#include <torch/optim/adamw.h>
+#include <torch/optim/sgd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -162,7 +163,7 @@ void update(const std::string& rule, int rounds) {
 
 int main(int argc, char** argv) {
   at::set_num_threads(1);
-  torch::manual_seed(0);
+  at::manual_seed(0);
   const int rounds = argc > 1 ? std::max(1, std::atoi(argv[1])) : 21;
   std::printf(
       "CPU time on one thread, median of %d rounds\n\n"

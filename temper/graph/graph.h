@@ -94,7 +94,16 @@ struct NamedArgument {
 // chunk and split give a list of tensors, sym_size a number.
 using Result = std::variant<TensorName, TensorNames, NumberName, None>;
 
+// Copied and destroyed in graph.cpp: done in every file that passes a graph
+// on, an Argument's eighteen kinds would be half of what it costs to compile.
 struct Node {
+  Node();
+  Node(const Node& other);
+  Node(Node&& other) noexcept;
+  Node& operator=(const Node& other);
+  Node& operator=(Node&& other) noexcept;
+  ~Node();
+
   std::string op; // "aten.conv2d.default": namespace, operator, overload
   std::vector<NamedArgument> inputs; // those that are not the default
   std::vector<Result> outputs;
@@ -147,6 +156,13 @@ struct CallingConvention {
 };
 
 struct Graph {
+  Graph();
+  Graph(const Graph& other);
+  Graph(Graph&& other) noexcept;
+  Graph& operator=(const Graph& other);
+  Graph& operator=(Graph&& other) noexcept;
+  ~Graph();
+
   std::vector<Input> inputs;
   std::vector<Node> nodes;
   std::vector<Output> outputs;

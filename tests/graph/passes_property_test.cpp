@@ -4,6 +4,8 @@
 
 #include "evaluate.h"
 #include "small_graphs.h"
+#include "temper/base/philox.h"
+#include "temper/base/text.h"
 
 namespace temper::graph {
 namespace {

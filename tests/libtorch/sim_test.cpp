@@ -2,7 +2,13 @@
 // failures that arrive as exceptions and leave nothing behind.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/nn/modules/batchnorm.h>
+#include <torch/nn/modules/conv.h>
+#include <torch/nn/modules/linear.h>
+#include <torch/optim/adam.h>
+#include <torch/optim/sgd.h>
+// Of 1.13, this relies on those above.
+#include <torch/nn/utils/clip_grad.h>
 
 #include <thread>
 
@@ -38,8 +44,8 @@ struct NetImpl : torch::nn::Module {
     linear = register_module("linear", torch::nn::Linear(8 * 4 * 4, 10));
   }
   at::Tensor forward(const at::Tensor& x) {
-    const at::Tensor seen = torch::relu(norm(conv(x)));
-    return torch::log_softmax(linear(torch::max_pool2d(seen, 2).flatten(1)), 1);
+    const at::Tensor seen = at::relu(norm(conv(x)));
+    return at::log_softmax(linear(at::max_pool2d(seen, 2).flatten(1)), 1);
   }
   torch::nn::Conv2d conv{nullptr};
   torch::nn::BatchNorm2d norm{nullptr};
@@ -48,16 +54,16 @@ struct NetImpl : torch::nn::Module {
 TORCH_MODULE(Net);
 
 Net net_on(const at::Device& device) {
-  torch::manual_seed(1);
+  at::manual_seed(1);
   Net net;
   net->to(device);
   return net;
 }
 
 std::pair<at::Tensor, at::Tensor> batch(int samples) {
-  torch::manual_seed(2);
-  const at::Tensor images = torch::randn({samples, 3, 8, 8});
-  return {images, torch::randint(10, {samples}, at::kLong)};
+  at::manual_seed(2);
+  const at::Tensor images = at::randn({samples, 3, 8, 8});
+  return {images, at::randint(10, {samples}, at::kLong)};
 }
 
 class Sim : public ::testing::Test {
@@ -72,7 +78,7 @@ class Sim : public ::testing::Test {
 
   at::Tensor loss_of(Net& net, int samples) const {
     const auto [images, labels] = batch(samples);
-    return torch::nll_loss(net(images.to(device_)), labels.to(device_));
+    return at::nll_loss(net(images.to(device_)), labels.to(device_));
   }
 
   at::Device device_;
@@ -99,7 +105,7 @@ std::vector<at::Tensor> trained(const at::Device& device, Options options) {
     const auto [images, labels] = batch(8 + i);
     optimizer.zero_grad();
     const at::Tensor loss =
-        torch::nll_loss(net(images.to(device)), labels.to(device));
+        at::nll_loss(net(images.to(device)), labels.to(device));
     loss.backward();
     torch::nn::utils::clip_grad_norm_(net->parameters(), 0.5);
     optimizer.step();
@@ -136,11 +142,10 @@ TEST_F(Sim, trains_with_the_bits_of_the_cpu) {
 }
 
 TEST_F(Sim, draws_the_random_numbers_of_the_cpu) {
-  torch::manual_seed(3);
-  const at::Tensor there =
-      torch::dropout(torch::ones({100}, device_), 0.5, true);
-  torch::manual_seed(3);
-  const at::Tensor here = torch::dropout(torch::ones({100}), 0.5, true);
+  at::manual_seed(3);
+  const at::Tensor there = at::dropout(at::ones({100}, device_), 0.5, true);
+  at::manual_seed(3);
+  const at::Tensor here = at::dropout(at::ones({100}), 0.5, true);
   EXPECT_TRUE(at::equal(there.to(at::kCPU), here));
 }
 
@@ -150,7 +155,7 @@ TEST_F(Sim, counts_what_a_step_moves_and_runs) {
   const auto step = [&] {
     forget_gradients(net);
     sim::reset_counts();
-    torch::nll_loss(net(images.to(device_)), labels.to(device_)).backward();
+    at::nll_loss(net(images.to(device_)), labels.to(device_)).backward();
   };
   step();
   const sim::Counts first = sim::counts();

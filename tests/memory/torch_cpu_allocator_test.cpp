@@ -1,8 +1,8 @@
 // LibTorch's CPU memory in our books. The allocator stays installed for the
 // whole program, as it does for a run.
+#include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <torch/torch.h>
 
 #include <cstdint>
 #include <thread>
@@ -222,7 +222,7 @@ TEST_F(CpuAllocator, keeps_its_books_with_several_threads) {
 }
 
 TEST_F(CpuAllocator, computes_the_same_bits) {
-  torch::manual_seed(1);
+  at::manual_seed(1);
   const at::Tensor x = at::randn({64, 32});
   const at::Tensor w = at::randn({32, 32}).requires_grad_();
   const at::Tensor pooled = step(x, w);

@@ -1,8 +1,8 @@
 #include "temper/model/grouped_norm.h"
 
+#include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <torch/torch.h>
 
 #include "temper/base/error.h"
 #include "temper/graph/edit.h"
@@ -53,7 +53,7 @@ Result trained(const graph::Program& program, std::int64_t group, int at_once) {
   options.norm_group = group;
   GraphModule module(program, options);
   module.to(at::kDouble);
-  torch::manual_seed(3);
+  at::manual_seed(3);
   Result made;
   for (int update = 0; update < 2; ++update) {
     const at::Tensor inputs =

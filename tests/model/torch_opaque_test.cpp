@@ -1,7 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <torch/script.h>
-#include <torch/torch.h>
+#include <torch/csrc/jit/api/module.h>
+#include <torch/nn/modules/batchnorm.h>
+#include <torch/nn/modules/linear.h>
 
 #include <unistd.h>
 
@@ -47,7 +48,7 @@ struct ListInput : torch::nn::Module {
 
 void expect_module_manners(Module& module) {
   EXPECT_EQ(module.graph(), nullptr);
-  const at::Tensor x = torch::randn({5, 4});
+  const at::Tensor x = at::randn({5, 4});
   EXPECT_TRUE(module.training());
   module.forward({x}).sum().backward();
   std::vector<std::string> names;
@@ -81,7 +82,7 @@ TEST(Opaque, nn_modules_train_and_evaluate) {
 }
 
 TEST(Opaque, nn_modules_take_what_their_forward_takes) {
-  const at::Tensor one = torch::ones({2});
+  const at::Tensor one = at::ones({2});
   const auto two = make_opaque(std::make_shared<TwoInputs>());
   EXPECT_TRUE(at::equal(two->forward({one, one}), one * 2));
   const auto list = make_opaque(std::make_shared<ListInput>());
@@ -91,11 +92,11 @@ TEST(Opaque, nn_modules_take_what_their_forward_takes) {
 TEST(Opaque, torchscript_files_train_and_evaluate) {
   // What torch.jit.script would have written.
   torch::jit::Module norm("BatchNorm");
-  norm.register_parameter("weight", torch::ones({4}).requires_grad_(), false);
-  norm.register_parameter("bias", torch::zeros({4}).requires_grad_(), false);
-  norm.register_buffer("running_mean", torch::zeros({4}));
-  norm.register_buffer("running_var", torch::ones({4}));
-  norm.register_buffer("num_batches_tracked", torch::tensor(0, at::kLong));
+  norm.register_parameter("weight", at::ones({4}).requires_grad_(), false);
+  norm.register_parameter("bias", at::zeros({4}).requires_grad_(), false);
+  norm.register_buffer("running_mean", at::zeros({4}));
+  norm.register_buffer("running_var", at::ones({4}));
+  norm.register_buffer("num_batches_tracked", at::tensor(0, at::kLong));
   norm.register_attribute("training", c10::BoolType::get(), true);
   norm.define(R"(
     def forward(self, x):
@@ -103,8 +104,8 @@ TEST(Opaque, torchscript_files_train_and_evaluate) {
                                 self.running_var, self.training, 0.1, 1e-5, False)
   )");
   torch::jit::Module fc("Linear");
-  fc.register_parameter("weight", torch::randn({3, 4}).requires_grad_(), false);
-  fc.register_parameter("bias", torch::randn({3}).requires_grad_(), false);
+  fc.register_parameter("weight", at::randn({3, 4}).requires_grad_(), false);
+  fc.register_parameter("bias", at::randn({3}).requires_grad_(), false);
   fc.register_attribute("training", c10::BoolType::get(), true);
   fc.define(R"(
     def forward(self, x):

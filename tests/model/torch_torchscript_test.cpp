@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <torch/csrc/jit/api/module.h>
 #include <torch/csrc/jit/serialization/import.h>
-#include <torch/torch.h>
 
 #include <nlohmann/json.hpp>
 

@@ -1,7 +1,7 @@
 // Exported networks trained here as Python trained them: losses, gradients,
 // buffers, eval mode.
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/optim/sgd.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -31,7 +31,7 @@ at::Tensor from_json(const json& value) {
     numbers.push_back(
         entry.is_boolean() ? (entry.get<bool>() ? 1.0 : 0.0)
                            : entry.get<double>());
-  return torch::tensor(numbers, at::kDouble)
+  return at::tensor(numbers, at::kDouble)
       .reshape(sizes)
       .to(scalar_type_of(type.value()));
 }
@@ -70,10 +70,10 @@ Trained train(GraphModule& module, const Exercise& exercise) {
       trainable, torch::optim::SGDOptions(exercise.lr).momentum(0.9));
   Trained trained;
   for (int step = 0; step < 5; ++step) {
-    if (exercise.seeded) torch::manual_seed(static_cast<std::uint64_t>(step));
+    if (exercise.seeded) at::manual_seed(static_cast<std::uint64_t>(step));
     optimizer.zero_grad();
     const at::Tensor output = module.forward(exercise.inputs);
-    const at::Tensor loss = torch::cross_entropy_loss(output, exercise.target);
+    const at::Tensor loss = at::cross_entropy_loss(output, exercise.target);
     loss.backward();
     if (step == 0) {
       trained.first_output = output.detach();
@@ -91,7 +91,7 @@ Trained train(GraphModule& module, const Exercise& exercise) {
   const at::NoGradGuard no_grad;
   trained.eval_output = module.forward(exercise.inputs);
   trained.eval_loss =
-      torch::cross_entropy_loss(trained.eval_output, exercise.target)
+      at::cross_entropy_loss(trained.eval_output, exercise.target)
           .item<double>();
   return trained;
 }
@@ -256,7 +256,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Exports, run_at_another_batch_than_the_example) {
   GraphModule module(graph::read_pt2(kFixtures / "attention.pt2"));
   module.set_training(false);
-  const at::Tensor words = torch::randint(0, 11, {9, 6});
+  const at::Tensor words = at::randint(0, 11, {9, 6});
   const at::Tensor all = module.forward({words});
   ASSERT_EQ(all.size(0), 9);
   // One sample alone gives what it gives among others.
@@ -291,7 +291,7 @@ TEST(Exports, keep_integer_buffers_in_another_floating_type) {
   EXPECT_EQ(module.tensor("norm.num_batches_tracked").scalar_type(), at::kLong);
   EXPECT_EQ(module.tensor("norm.running_mean").scalar_type(), at::kDouble);
   EXPECT_EQ(module.tensor("conv.weight").scalar_type(), at::kDouble);
-  module.forward({torch::randn({3, 2, 6, 6}, at::kDouble)});
+  module.forward({at::randn({3, 2, 6, 6}, at::kDouble)});
   EXPECT_EQ(module.tensor("norm.num_batches_tracked").item<int>(), 1);
 }
 
