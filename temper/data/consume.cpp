@@ -22,13 +22,22 @@ double seconds_since(Clock::time_point begin) {
 void Taker::begin_epoch() {
   begun_ = Clock::now();
   holding_ = false;
+  waited_s_ = 0;
+}
+
+bool Taker::ready(Ring& ring, double seconds) {
+  if (std::exchange(holding_, false)) ring.give_back();
+  const auto begin = Clock::now();
+  const bool is_there = ring.ready(seconds);
+  waited_s_ += seconds_since(begin);
+  return is_there;
 }
 
 RingBatch* Taker::take(Ring& ring) {
   if (std::exchange(holding_, false)) ring.give_back();
   const auto begin = Clock::now();
   RingBatch* batch = ring.take();
-  last_wait_s_ = seconds_since(begin);
+  last_wait_s_ = std::exchange(waited_s_, 0) + seconds_since(begin);
   wait_s_ += last_wait_s_;
   if (batch == nullptr) return nullptr;
   holding_ = true;

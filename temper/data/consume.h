@@ -16,6 +16,9 @@ class Taker {
  public:
   // Nothing of the last epoch is held any more.
   void begin_epoch();
+  // Gives the last one back and waits for the next for at most so long; true:
+  // take() comes back at once.
+  bool ready(Ring& ring, double seconds);
   // Null at the end of the epoch.
   RingBatch* take(Ring& ring);
 
@@ -32,6 +35,7 @@ class Taker {
  private:
   std::chrono::steady_clock::time_point begun_;
   bool holding_ = false;
+  double waited_s_ = 0; // in ready(), for the next batch
   double last_wait_s_ = 0;
   double wait_s_ = 0;
   double first_batch_s_ = 0; // of the first epoch

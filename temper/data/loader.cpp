@@ -21,6 +21,10 @@ void Loader::start(std::uint32_t epoch, std::int64_t consumed) {
   body_->start(epoch, consumed);
 }
 
+bool Loader::ready(double seconds) {
+  return body_->ready(seconds);
+}
+
 const Batch* Loader::next() {
   return body_->next();
 }

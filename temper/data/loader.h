@@ -111,6 +111,9 @@ class Loader {
   // Begins an epoch, abandoning the one under way. `consumed` samples of it
   // are passed over in constant time.
   void start(std::uint32_t epoch, std::int64_t consumed = 0);
+  // Waits for the next batch for at most so long, and lets go of the last one;
+  // true: next() comes back at once, or nearly so where samples are bad.
+  bool ready(double seconds);
   // The next batch, or nullptr at the end of the epoch. Rethrows what went
   // wrong in a worker: in the order of the samples, whoever met it first.
   const Batch* next();

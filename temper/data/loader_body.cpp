@@ -176,6 +176,10 @@ void Loader::Body::pace(int samples) {
   }
 }
 
+bool Loader::Body::ready(double seconds) {
+  return failure_ || !running_ || taker_.ready(*ring_, seconds);
+}
+
 const Batch* Loader::Body::next() {
   check(started_, "start() comes before next()");
   if (failure_) std::rethrow_exception(failure_);

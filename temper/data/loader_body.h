@@ -25,6 +25,7 @@ class Loader::Body {
   ~Body();
 
   void start(std::uint32_t epoch, std::int64_t consumed);
+  bool ready(double seconds);
   const Batch* next();
   std::int64_t batches_per_epoch() const;
   LoaderState state() const;

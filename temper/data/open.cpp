@@ -174,11 +174,14 @@ std::string default_source(const Environment& environment) {
   return "synthetic:images=10000,size=28,channels=1,classes=10";
 }
 
-std::unique_ptr<StreamSource> open_stream(const std::string& name) {
+std::unique_ptr<StreamSource> open_stream(
+    const std::string& name,
+    double patience_s) {
   const std::string kind = "cmd:";
   if (!starts_with(name, kind)) return nullptr;
   CmdOptions options;
   options.command = name.substr(kind.size());
+  options.patience_s = patience_s;
   options.info.name = name;
   options.info.channels = 3;
   options.decode = [](std::span<const std::uint8_t> bytes, Sample& sample) {

@@ -30,8 +30,11 @@ Splits open_source(const std::string& name, const OpenOptions& options);
 std::string default_source(const Environment& environment);
 
 // "cmd:PROGRAM ARGS", whose samples come as the program writes them; read by
-// a StreamLoader. Nothing when the name is not that of a stream.
-std::unique_ptr<StreamSource> open_stream(const std::string& name);
+// a StreamLoader, which is an error when it is silent for `patience_s`. Nothing
+// when the name is not that of a stream.
+std::unique_ptr<StreamSource> open_stream(
+    const std::string& name,
+    double patience_s = 60);
 
 struct SourceKind {
   std::string name; // "cifar10", "folder:PATH"

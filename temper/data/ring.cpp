@@ -86,18 +86,27 @@ void Ring::open_batches() {
   room_.notify_all();
 }
 
-RingBatch* Ring::take() {
-  RingBatch& batch = of(taken_);
+bool Ring::over() const {
+  return begin_of(taken_) >= end_;
+}
+
+bool Ring::has_next() {
+  return taken_ < opened_ &&
+      of(taken_).missing.load(std::memory_order_acquire) == 0;
+}
+
+bool Ring::ready(double seconds) {
   std::unique_lock lock(mutex_);
-  const auto ready = [&] {
-    return taken_ < opened_ &&
-        batch.missing.load(std::memory_order_acquire) == 0;
-  };
-  const auto over = [&] { return begin_of(taken_) >= end_; };
-  ready_.wait(lock, [&] { return over() || ready(); });
+  return ready_.wait_for(lock, std::chrono::duration<double>(seconds), [&] {
+    return over() || has_next();
+  });
+}
+
+RingBatch* Ring::take() {
+  std::unique_lock lock(mutex_);
+  ready_.wait(lock, [&] { return over() || has_next(); });
   if (over()) return nullptr;
-  ++taken_;
-  return &batch;
+  return &of(taken_++);
 }
 
 void Ring::give_back() {

@@ -82,6 +82,9 @@ class Ring {
 
   // Consumer. Between stop() and restart() no producer may be inside.
   void restart(std::int64_t begin, std::int64_t end);
+  // Waits for the next batch, or its absence at the end, for at most so long;
+  // true: take() comes back at once.
+  bool ready(double seconds);
   // Waits for the next batch; null at the end. It stays until give_back().
   RingBatch* take();
   void give_back();
@@ -113,6 +116,8 @@ class Ring {
     return begin_ + number * batch_;
   }
   void open_batches(); // with the lock held
+  bool over() const; // with the lock held, as the next one
+  bool has_next();
 
   const BatchLayout layout_;
   const int batch_;

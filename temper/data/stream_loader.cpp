@@ -63,6 +63,10 @@ class StreamLoader::Body {
     running_ = true;
   }
 
+  bool ready(double seconds) {
+    return failure_ || !running_ || taker_.ready(ring_, seconds);
+  }
+
   const Batch* next() {
     check(started_, "start() comes before next()");
     if (failure_) std::rethrow_exception(failure_);
@@ -153,6 +157,10 @@ void StreamLoader::start(std::uint32_t epoch) {
   from.samples_consumed = 0;
   from.source.reset();
   body_->start(from);
+}
+
+bool StreamLoader::ready(double seconds) {
+  return body_->ready(seconds);
 }
 
 const Batch* StreamLoader::next() {

@@ -42,6 +42,7 @@ class StreamLoader {
 
   // As Loader's. Batch::indices count the samples of the epoch.
   void start(std::uint32_t epoch);
+  bool ready(double seconds);
   const Batch* next();
   StreamState state() const;
   void resume(const StreamState& state);

@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <map>
 #include <set>
+#include <thread>
 
 #include "loader_samples.h"
 #include "temper/base/log.h"
@@ -240,6 +243,35 @@ TEST(Loader, RefusesWhatDoesNotFitTheMemoryBudget) {
   EXPECT_LE(loader.stats().memory_bytes, options.memory_bytes);
   EXPECT_THAT(
       refusal([&] { loader.set_tuning(2, 3); }), HasSubstr("may use 30.0 MiB"));
+}
+
+// Whoever waits can look around meanwhile, and nothing is different for it.
+TEST(Loader, ReadyWaitsNoLongerThanItIsTold) {
+  const auto source = std::make_shared<MadeSource>(8, 4);
+  std::atomic<bool> held{true};
+  source->before = [&](std::int64_t) {
+    while (held)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  };
+  LoaderOptions options;
+  options.batch = 4;
+  options.workers = 2;
+  options.depth = 1; // the last batch must be given back for the next
+  Loader loader(source, nullptr, options);
+  loader.start(0);
+  EXPECT_FALSE(loader.ready(0.01));
+  EXPECT_FALSE(loader.ready(0));
+  EXPECT_EQ(loader.state().samples_consumed, 0);
+  held = false;
+  for (int batches = 1; batches <= 2; ++batches) {
+    while (!loader.ready(0.01)) {
+    }
+    EXPECT_NE(loader.next(), nullptr);
+    EXPECT_EQ(loader.state().samples_consumed, 4 * batches);
+  }
+  EXPECT_TRUE(loader.ready(1000)) << "its end is there";
+  EXPECT_EQ(loader.next(), nullptr);
+  EXPECT_GE(loader.stats().wait_s, 0.01);
 }
 
 TEST(Loader, CanBeDestroyedInTheMiddleOfAnEpoch) {
