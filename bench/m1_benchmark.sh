@@ -6,7 +6,8 @@
 #   bench/m1_benchmark.sh build/release/bin/temper [CIFAR_FOLDER]
 #
 # TRAIN, VAL: images (1000, 500); EPOCHS (10); ROUNDS (1); WORKERS of the script
-# (2). The folder: TEMPER_SHARED_DATA's sample unless it is given.
+# (2). The folder: TEMPER_SHARED_DATA's sample unless it is given. With
+# MLFLOW_TRACKING_URI the rounds are in MLflow, as children of the first.
 set -euo pipefail
 temper=$(realpath "$1")
 data=${2:-${TEMPER_SHARED_DATA:-../shared/data}/cifar-10-batches-bin}
@@ -47,10 +48,13 @@ for round in $(seq "$rounds"); do
     'import json, sys; e = json.load(sys.stdin); print(e["top1"], e["top5"])')
 
   rm -rf "$work/cache"
+  parent=
+  if [ "$round" -gt 1 ]; then parent=1; fi
   timed "$work/ours" env TEMPER_CACHE_DIR="$work/cache" "$temper" train \
     "$here/configs/m1-benchmark.toml" --epochs "$epochs" \
     --set data.path="$work/cifar" --set model.weights="$work/start.pth" \
-    --set model.head=keep --set run.dir="$work/runs" --set run.name="$round"
+    --set model.head=keep --set run.dir="$work/runs" --set run.name="$round" \
+    --set track.parent="$parent"
   ours=$("$python" -c '
 import json, sys
 epochs = [e for e in map(json.loads, open(sys.argv[1])) if e["event"] == "epoch"]

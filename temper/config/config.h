@@ -160,6 +160,7 @@ struct Watchdog {
 struct Track {
   std::string mlflow = "auto";
   std::string experiment;
+  std::string parent;
   std::string tensorboard = "off";
   bool histograms = false;
   std::string model = "best";

@@ -10,6 +10,7 @@
 #include "temper/base/atomic_file.h"
 #include "temper/base/text.h"
 #include "temper/journal/journal.h"
+#include "temper/track/parent.h"
 
 namespace temper::track {
 namespace {
@@ -51,6 +52,7 @@ Follow::Follow(
     : directory_(std::move(directory)),
       tracker_(tracker),
       options_(std::move(options)),
+      id_(id),
       file_(directory_.path / cat("track-", id, ".json")),
       lock_(lock(directory_.path / cat(".track-", id, ".lock"))) {
   if (auto read = read_follow_state(file_))
@@ -79,11 +81,16 @@ bool Follow::begin() {
   facts.experiment = options_.experiment;
   facts.experiment_id = options_.experiment_id;
   facts.adopt = options_.adopt;
-  if (!options_.parent.empty())
-    facts.tags.push_back({"mlflow.parentRunId", options_.parent});
+  const std::string parent_run = parent();
+  Batch child;
+  if (!parent_run.empty())
+    child.tags.push_back({"mlflow.parentRunId", parent_run});
+  facts.tags.insert(facts.tags.end(), child.tags.begin(), child.tags.end());
   // The key is on disk before anything is made under it.
   save(state_);
   const bool made = tracker_.begin(facts, state_.memory);
+  // It may have been there before it had a parent.
+  if (!made && !child.empty()) tracker_.deliver(child);
   FollowState next = state_;
   if (made && state_.offset > 0) { // the place was emptied: all of it again
     next = {};
@@ -91,9 +98,26 @@ bool Follow::begin() {
     next.where = state_.where;
   }
   next.memory = tracker_.memory();
+  next.run_id = tracker_.run_id();
   save(std::move(next));
   begun_ = true;
   return true;
+}
+
+// MLflow's id of it; empty: it has none.
+std::string Follow::parent() {
+  if (options_.parent.empty()) return "";
+  const std::string run = parent_id(
+      options_.parent,
+      fs::absolute(directory_.path).lexically_normal().parent_path(),
+      id_,
+      tracker_.where());
+  if (run == state_.run_id)
+    throw Error(
+        cat("[track] ", directory_.name(), " cannot be its own parent."),
+        "Name another run with track.parent.");
+  require_run(tracker_, run);
+  return run;
 }
 
 void Follow::find_cut() {
@@ -139,6 +163,11 @@ void Follow::close(Status status) {
   if (state_.ended) return;
   Batch batch;
   batch.status = {status, now_ms()};
+  // Nobody was there to journal it.
+  const std::filesystem::path trace = directory_.artifacts() / "trace.json";
+  std::error_code failed;
+  if (fs::exists(trace, failed))
+    batch.artifacts.push_back({trace, "trace.json", 0, now_ms()});
   tracker_.deliver(batch);
   FollowState next = state_;
   next.ended = true;

@@ -24,7 +24,7 @@ struct FollowOptions {
   std::string experiment = "temper";
   std::string experiment_id; // instead, when not empty
   std::string adopt; // an existing run of the tracker's, by its id
-  std::string parent; // mlflow.parentRunId
+  std::string parent; // track.parent, see parent.h
 };
 
 class Follow {
@@ -52,12 +52,14 @@ class Follow {
 
  private:
   bool begin();
+  std::string parent();
   void find_cut();
   void save(FollowState next);
 
   journal::RunDirectory directory_;
   Tracker& tracker_;
   FollowOptions options_;
+  std::string id_;
   std::filesystem::path file_;
   Descriptor lock_;
   FollowState state_;

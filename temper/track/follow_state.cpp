@@ -23,6 +23,7 @@ std::string FollowState::to_json() const {
              {"where", where},
              {"key", key},
              {"memory", memory},
+             {"run_id", run_id},
              {"offset", offset},
              {"fingerprint", fingerprint},
              {"ended", ended},
@@ -44,6 +45,7 @@ FollowState FollowState::from_json(const std::string& text) {
     made.where = from.at("where");
     made.key = from.at("key");
     made.memory = from.at("memory");
+    made.run_id = from.value("run_id", "");
     made.offset = from.at("offset");
     made.fingerprint = from.at("fingerprint");
     made.ended = from.at("ended");

@@ -16,6 +16,7 @@ struct FollowState {
   std::string where; // for people
   std::string key; // of RunFacts
   std::string memory; // the tracker's own
+  std::string run_id; // what MLflow calls the run; empty: it has no name yet
   std::uint64_t offset = 0; // into the journal
   // Of the bytes before it: when they are others, the journal was cut.
   std::uint64_t fingerprint = 0;

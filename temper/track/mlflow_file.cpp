@@ -115,6 +115,14 @@ bool MlflowFile::begin(const RunFacts& run, const std::string& memory) {
   return true;
 }
 
+bool MlflowFile::has_run(const std::string& id) {
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator(folder_, failed))
+    if (const auto yaml = read_small_file(entry.path() / id / "meta.yaml"))
+      return yaml_value(*yaml, "lifecycle_stage") != "deleted";
+  return false;
+}
+
 fs::path MlflowFile::find_run(const RunFacts& run, const std::string& memory) {
   const auto slash = memory.find('/');
   const std::string wanted = slash != std::string::npos

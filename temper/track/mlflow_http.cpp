@@ -169,6 +169,16 @@ bool MlflowHttp::known_run(const std::string& id) {
   }
 }
 
+bool MlflowHttp::has_run(const std::string& id) {
+  try {
+    const json answer = get("runs/get", {{"run_id", id}});
+    const json& info = part(part(answer, "run"), "info");
+    return text_at(info, "lifecycle_stage") != "deleted";
+  } catch (const NotThere&) {
+    return false;
+  }
+}
+
 std::string MlflowHttp::find_experiment(const RunFacts& run) {
   if (!run.experiment_id.empty()) return run.experiment_id;
   for (int round = 0;; ++round) {

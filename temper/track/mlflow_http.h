@@ -18,6 +18,10 @@ class MlflowHttp : public Tracker {
   std::string where() const override;
   bool begin(const RunFacts& run, const std::string& memory) override;
   void deliver(const Batch& batch) override;
+  std::string run_id() const override {
+    return run_id_;
+  }
+  bool has_run(const std::string& id) override;
   std::string memory() const override;
   // About one request: what was delivered is remembered after each.
   std::size_t lines_at_once() const override {

@@ -111,6 +111,15 @@ bool MlflowSqlite::begin(const RunFacts& run, const std::string& memory) {
   return !found;
 }
 
+bool MlflowSqlite::has_run(const std::string& id) {
+  std::error_code failed;
+  if (!fs::exists(file_, failed)) return false;
+  Database database(file_, false);
+  auto find =
+      database.prepare("SELECT lifecycle_stage FROM runs WHERE run_uuid=?");
+  return find->bind(id).step() && find->text(0) != "deleted";
+}
+
 bool MlflowSqlite::find_run(const RunFacts& run, const std::string& known) {
   run_id_ = !known.empty() ? known : !run.adopt.empty() ? run.adopt : run.key;
   auto find = database_->prepare(

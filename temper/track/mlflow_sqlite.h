@@ -21,6 +21,10 @@ class MlflowSqlite : public Tracker {
   std::string where() const override;
   bool begin(const RunFacts& run, const std::string& memory) override;
   void deliver(const Batch& batch) override;
+  std::string run_id() const override {
+    return run_id_;
+  }
+  bool has_run(const std::string& id) override;
   std::string memory() const override {
     return run_id_;
   }

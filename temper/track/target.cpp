@@ -166,6 +166,7 @@ FollowOptions follow_options(const Options& options, const Target& target) {
   if (target.kind == Target::Kind::tensorboard) return made;
   const Environment& environment = options.environment;
   made.adopt = get(environment, "MLFLOW_RUN_ID");
+  made.parent = options.parent;
   if (!options.experiment.empty()) {
     made.experiment = options.experiment;
     return made;

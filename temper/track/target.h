@@ -19,9 +19,11 @@ struct Options {
   // sqlite:///FILE, file:FOLDER, http(s)://SERVER.
   std::string mlflow = "auto";
   std::string experiment; // empty: MLflow's variables, or "temper"
+  std::string parent; // a run of ours, or MLflow's id of one; empty: none
   std::string tensorboard = "off"; // "on": in the run's directory; a folder
   // Not empty: TensorBoard gets these of every checkpoint.
   ReadHistograms histograms;
+  double slow_s = 5; // a delivery that takes longer is a lag
   Environment environment; // current_environment(), or a test's
 };
 

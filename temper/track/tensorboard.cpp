@@ -146,6 +146,8 @@ void TensorBoard::deliver(const Batch& batch) {
         artifact.time_ms);
     if (!image.empty()) records += event_record(image);
   }
+  for (const Histogram& each : batch.histograms)
+    records += event_record(histogram_event(each, each.step, each.time_ms));
   for (const SavedWeights& weights : batch.weights)
     records += histograms_of(weights);
   if (batch.status && batch.status->status != Status::running)

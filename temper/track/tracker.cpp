@@ -1,5 +1,7 @@
 #include "temper/track/tracker.h"
 
+#include "temper/base/text.h"
+
 namespace temper::track {
 
 const char* to_string(Status status) {
@@ -14,6 +16,32 @@ const char* to_string(Status status) {
       return "KILLED";
   }
   throw Bug("a status outside the table");
+}
+
+std::vector<Histogram::Bucket> equal_buckets(
+    double low,
+    double high,
+    const std::vector<std::int64_t>& counts) {
+  const double width = (high - low) / static_cast<double>(counts.size());
+  std::vector<Histogram::Bucket> made;
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    made.push_back(
+        {low + width * static_cast<double>(i),
+         i + 1 == counts.size() ? high
+                                : low + width * static_cast<double>(i + 1),
+         static_cast<double>(counts[i])});
+  return made;
+}
+
+void require_run(Tracker& tracker, const std::string& parent) {
+  if (tracker.has_run(parent)) return;
+  throw Error(
+      cat("[track] there is no run ",
+          parent,
+          " in ",
+          tracker.where(),
+          ", and track.parent says that it is the parent."),
+      "Name a run that is tracked there, or leave it out.");
 }
 
 } // namespace temper::track

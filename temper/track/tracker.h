@@ -65,7 +65,13 @@ struct Histogram {
   };
   std::string key; // "weights/features.0.weight"
   std::vector<Bucket> buckets;
+  std::int64_t step = 0;
+  std::int64_t time_ms = 0;
 };
+
+// Their left and right ends, from `low` to `high`.
+std::vector<Histogram::Bucket>
+equal_buckets(double low, double high, const std::vector<std::int64_t>& counts);
 
 // Weights on disk; gone again when newer ones have taken their place.
 struct SavedWeights {
@@ -106,11 +112,12 @@ struct Batch {
   std::vector<Note> notes;
   std::vector<Artifact> artifacts; // files, no folders
   std::vector<SavedWeights> weights;
+  std::vector<Histogram> histograms; // only TensorBoard shows them
   std::optional<StatusChange> status; // the last one told
 
   bool empty() const {
     return points.empty() && tags.empty() && notes.empty() &&
-        artifacts.empty() && weights.empty() && !status;
+        artifacts.empty() && weights.empty() && histograms.empty() && !status;
   }
 };
 
@@ -147,6 +154,16 @@ class Tracker {
   virtual std::string memory() const {
     return "";
   }
+  // What MLflow calls the run, once it has begun; empty: nothing.
+  virtual std::string run_id() const {
+    return "";
+  }
+  // Is there such a run, and not deleted? Before or after begin(). Unavailable
+  // when nobody knows.
+  virtual bool has_run(const std::string& id) {
+    static_cast<void>(id);
+    return false;
+  }
   // How many of the journal's lines one delivery is best made of.
   virtual std::size_t lines_at_once() const {
     return 2000;
@@ -154,5 +171,8 @@ class Tracker {
   // What is under way gives up soon; from any thread.
   virtual void give_up() {}
 };
+
+// Error when a parent is not there.
+void require_run(Tracker& tracker, const std::string& parent);
 
 } // namespace temper::track

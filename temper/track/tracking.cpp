@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <condition_variable>
@@ -21,9 +22,11 @@ using Seconds = std::chrono::duration<double>;
 
 // How often the journal is looked at.
 constexpr Seconds kEvery{2.0};
-constexpr Seconds kRecount{10.0};
+constexpr Seconds kRecount{5.0};
 // How often a failing place is tried while the user waits for the end.
 constexpr Seconds kAtTheEnd{1.0};
+// For a call that was given up to come back.
+constexpr Seconds kFarewell{1.5};
 // A refusal that will not pass by itself; somebody may mend it meanwhile.
 constexpr double kAfterRefusal_s = 60;
 
@@ -46,6 +49,16 @@ double backoff_s(int tries, double retry_after_s) {
 
 class Tracking::Worker {
  public:
+  // Its thread holds it, too: one that never comes back keeps what it uses.
+  static std::shared_ptr<Worker> start(
+      const std::filesystem::path& directory,
+      const Target& target,
+      const Options& options) {
+    auto made = std::make_shared<Worker>(directory, target, options);
+    made->thread_ = std::thread([made] { made->run(); });
+    return made;
+  }
+
   Worker(
       std::filesystem::path directory,
       const Target& target,
@@ -53,21 +66,49 @@ class Tracking::Worker {
       : directory_(std::move(directory)),
         target_(target),
         options_(follow_options(options, target)),
-        tracker_(make_tracker(target, options)),
-        thread_([this] { run(); }) {}
+        slow_(options.slow_s),
+        tracker_(make_tracker(target, options)) {}
 
-  ~Worker() {
+  void leave() {
     {
       const std::lock_guard lock(mutex_);
       leave_ = true;
     }
     tracker_->give_up();
     changed_.notify_all();
-    thread_.join();
+    std::unique_lock lock(mutex_);
+    const bool left = changed_.wait_for(lock, kFarewell, [&] { return left_; });
+    lock.unlock();
+    if (left)
+      thread_.join();
+    else
+      thread_.detach();
   }
 
-  Lag lag() const {
-    const std::lock_guard lock(mutex_);
+  std::optional<UnderWay> under_way() const {
+    const std::uint64_t call = call_;
+    if (call % 2 == 0) return std::nullopt;
+    return UnderWay{target_.shown, call};
+  }
+
+  // A delivery that hangs cannot say so itself: whoever asks finds out.
+  Lag lag() {
+    std::unique_lock lock(mutex_);
+    const auto now = Clock::now();
+    if (!busy_since_ || now - *busy_since_ < slow_ || now < recount_at_)
+      return lag_;
+    recount_at_ = now + std::chrono::duration_cast<Clock::duration>(kRecount);
+    const std::uint64_t from = delivered_;
+    lock.unlock();
+    const std::int64_t lines =
+        lines_after(journal::RunDirectory{directory_}.journal(), from);
+    lock.lock();
+    if (!busy_since_ || lines == 0) return lag_;
+    if (lag_.why.empty()) {
+      lag_.why = cat("[track] ", target_.shown, " does not answer.");
+      warn(lag_.why, lines);
+    }
+    lag_.lines = lines;
     return lag_;
   }
 
@@ -99,10 +140,20 @@ class Tracking::Worker {
     pthread_sigmask(SIG_BLOCK, &all, nullptr);
     {
       const std::lock_guard lock(mutex_);
+      lag_.kind = target_.kind;
       lag_.where = target_.shown;
     }
+    deliver();
+    const std::lock_guard lock(mutex_);
+    left_ = true;
+    changed_.notify_all();
+  }
+
+  void deliver() {
     while (!leaving()) {
+      begin_call();
       try {
+        busy(true);
         if (!follow_)
           follow_ = std::make_unique<Follow>(
               journal::RunDirectory{directory_},
@@ -112,11 +163,14 @@ class Tracking::Worker {
         // Asked before the last look at the journal, so that nothing written
         // before finish() is missed.
         const auto finishing = asked_to_finish();
-        while (!leaving() && follow_->pump())
-          worked();
-        worked();
+        while (!leaving() && follow_->pump()) {
+          delivered();
+          begin_call();
+        }
+        caught_up();
         if (finishing && !leaving()) {
           follow_->close(*finishing);
+          end_call();
           done();
           return;
         }
@@ -140,7 +194,30 @@ class Tracking::Worker {
     return finishing_;
   }
 
-  void worked() {
+  // Odd while one is under way. Only the thread writes it.
+  void begin_call() {
+    call_ = (call_ | 1) + 2;
+  }
+  void end_call() {
+    call_ = (call_ | 1) + 1;
+  }
+
+  void busy(bool now) {
+    const std::lock_guard lock(mutex_);
+    if (!now) busy_since_.reset();
+    if (now && !busy_since_) busy_since_ = Clock::now();
+    if (follow_) delivered_ = follow_->state().offset;
+  }
+
+  void delivered() {
+    tries_ = 0;
+    const std::lock_guard lock(mutex_);
+    busy_since_ = Clock::now(); // with the next
+    delivered_ = follow_->state().offset;
+  }
+
+  void caught_up() {
+    busy(false);
     tries_ = 0;
     const std::lock_guard lock(mutex_);
     if (!lag_.why.empty() && !leave_)
@@ -151,6 +228,14 @@ class Tracking::Worker {
     lag_.lines = 0;
   }
 
+  static void warn(const std::string& why, std::int64_t lines) {
+    log::warn(
+        cat(why,
+            " Training goes on; ",
+            plural(lines, "line"),
+            " of the journal wait."));
+  }
+
   void done() {
     const std::lock_guard lock(mutex_);
     done_ = true;
@@ -158,17 +243,16 @@ class Tracking::Worker {
   }
 
   void failed(const Error& error, double pause_s) {
-    const std::int64_t lines = follow_ ? follow_->behind() : 0;
+    busy(false);
+    const std::int64_t lines = behind();
     {
       const std::lock_guard lock(mutex_);
       if (leave_) return;
       if (lag_.why != error.what())
-        log::warn(
+        warn(
             cat(error.what(),
-                error.hint().empty() ? "" : cat(" ", error.hint()),
-                " Training goes on; ",
-                plural(lines, "line"),
-                " of the journal wait."));
+                error.hint().empty() ? "" : cat(" ", error.hint())),
+            lines);
       lag_.why = error.what();
       lag_.hint = error.hint();
       lag_.lines = lines;
@@ -176,8 +260,15 @@ class Tracking::Worker {
     pause(pause_s);
   }
 
+  std::int64_t behind() const {
+    return follow_
+        ? follow_->behind()
+        : lines_after(journal::RunDirectory{directory_}.journal(), 0);
+  }
+
   // Until the next look. What waits meanwhile is counted anew now and then.
   void pause(double seconds) {
+    end_call();
     std::unique_lock lock(mutex_);
     retry_at_ = Clock::now() +
         std::chrono::duration_cast<Clock::duration>(Seconds(seconds));
@@ -194,9 +285,9 @@ class Tracking::Worker {
               retry_at_,
               Clock::now() +
                   std::chrono::duration_cast<Clock::duration>(kRecount)));
-      if (leave_ || lag_.why.empty() || !follow_) continue;
+      if (leave_ || lag_.why.empty()) continue;
       lock.unlock();
-      const std::int64_t lines = follow_->behind();
+      const std::int64_t lines = behind();
       lock.lock();
       lag_.lines = lines;
     }
@@ -205,31 +296,55 @@ class Tracking::Worker {
   const std::filesystem::path directory_;
   const Target target_;
   const FollowOptions options_;
+  const Seconds slow_;
   const std::unique_ptr<Tracker> tracker_;
   std::unique_ptr<Follow> follow_; // of the thread
   int tries_ = 0; // of the thread
+  std::atomic<std::uint64_t> call_{0};
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   Lag lag_;
+  std::optional<Clock::time_point> busy_since_; // with a delivery
+  std::uint64_t delivered_ = 0; // bytes of the journal
+  Clock::time_point recount_at_;
   std::optional<Status> finishing_;
   bool leave_ = false;
   bool done_ = false;
+  bool left_ = false; // the thread is about to end
   Clock::time_point retry_at_;
-  std::thread thread_; // last: it uses all of the above
+  std::thread thread_;
 };
 
 Tracking::Tracking(
     std::filesystem::path run_directory,
     const Options& options) {
-  for (const Target& target : targets_of(options, run_directory))
-    workers_.push_back(
-        std::make_unique<Worker>(run_directory, target, options));
+  try {
+    for (const Target& target : targets_of(options, run_directory))
+      workers_.push_back(Worker::start(run_directory, target, options));
+  } catch (...) {
+    leave();
+    throw;
+  }
 }
 
-Tracking::~Tracking() = default;
+Tracking::~Tracking() {
+  leave();
+}
 
-std::vector<Lag> Tracking::lag() const {
+void Tracking::leave() {
+  for (const auto& worker : workers_)
+    worker->leave();
+}
+
+std::vector<UnderWay> Tracking::under_way() const {
+  std::vector<UnderWay> all;
+  for (const auto& worker : workers_)
+    if (auto call = worker->under_way()) all.push_back(*std::move(call));
+  return all;
+}
+
+std::vector<Lag> Tracking::lag() {
   std::vector<Lag> all;
   for (const auto& worker : workers_)
     all.push_back(worker->lag());

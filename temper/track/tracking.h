@@ -3,6 +3,7 @@
 // live in another process. A tracker that is down costs nothing but its lag.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -14,22 +15,35 @@
 namespace temper::track {
 
 struct Lag {
+  Target::Kind kind = Target::Kind::sqlite;
   std::string where;
-  std::int64_t lines = 0; // of the journal, not delivered
+  std::int64_t lines = 0; // of the journal, not delivered; 0 while all is well
   std::string why; // it does not take them; empty: nothing is wrong
   std::string hint;
   // What delivers the rest later; empty: nothing is left.
   std::string command;
 };
 
+// What a tracker is being told right now. The same number at a later look: it
+// has not come back since.
+struct UnderWay {
+  std::string where;
+  std::uint64_t call = 0;
+};
+
 class Tracking {
  public:
   Tracking(std::filesystem::path run_directory, const Options& options);
-  ~Tracking(); // gives up what is under way
+  // Gives up what is under way. A call that does not come back even so is left
+  // behind with its thread: nobody waits for a disk that hangs.
+  ~Tracking();
   Tracking(const Tracking&) = delete;
   Tracking& operator=(const Tracking&) = delete;
 
-  std::vector<Lag> lag() const;
+  // Cheap enough to be asked all the time.
+  std::vector<Lag> lag();
+  // Of each tracker that is busy.
+  std::vector<UnderWay> under_way() const;
   // The run is over, and nothing more will be written to its journal. Waits
   // until all is delivered, at most `seconds`. `status` is how it ended where
   // the journal does not say: killed, when its process was.
@@ -37,7 +51,9 @@ class Tracking {
 
  private:
   class Worker;
-  std::vector<std::unique_ptr<Worker>> workers_;
+  void leave();
+
+  std::vector<std::shared_ptr<Worker>> workers_;
 };
 
 // Begins to deliver the run. Error only when the options make no sense.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "temper/base/text.h"
 
@@ -11,6 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using journal::Event;
+using nlohmann::json;
 
 constexpr std::size_t kLongestKey = 250;
 constexpr std::size_t kLongestTag = 8000;
@@ -102,6 +104,33 @@ void add_checkpoint(
   batch.tags.push_back({"temper.checkpoint", name});
   if (event.flag("best").value_or(false))
     batch.tags.push_back({"temper.best_checkpoint", name});
+}
+
+void add_gradients(const Event& event, Marks& marks, Batch& batch) {
+  constexpr const char* kKey = "(gradients)"; // no metric is called so
+  const std::int64_t step = event.count("update").value_or(0);
+  const auto done = marks.skip.find(kKey);
+  if (done != marks.skip.end() && step <= done->second) return;
+  std::int64_t& high = marks.high[kKey];
+  high = std::max(high, step);
+  const json all =
+      json::parse(event.json("histograms").value_or("{}"), nullptr, false);
+  if (!all.is_object()) return;
+  for (const auto& [name, spread] : all.items()) {
+    Histogram made;
+    made.key = cat("gradients/", name);
+    made.step = step;
+    made.time_ms = ms(event.time_s);
+    try {
+      made.buckets = equal_buckets(
+          spread.at("low"),
+          spread.at("high"),
+          spread.at("counts").get<std::vector<std::int64_t>>());
+    } catch (const json::exception&) { // another version's
+      continue;
+    }
+    batch.histograms.push_back(std::move(made));
+  }
 }
 
 // A file of the run, or a folder of them.
@@ -203,6 +232,8 @@ void translate(
     add_incident(event, marks, batch);
   } else if (event.kind == "checkpoint") {
     add_checkpoint(event, directory, batch);
+  } else if (event.kind == "gradients") {
+    add_gradients(event, marks, batch);
   } else if (event.kind == "artifact") {
     add_artifact(event, directory, batch);
   } else if (event.kind == "end") {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <thread>
 
 #include "temper/base/log.h"
@@ -56,6 +57,25 @@ class MlflowHttpTest : public testing::Test {
       return cat(error.what(), " ", error.hint());
     }
     return "none";
+  }
+  // Asks until it is so, for as long as a slow machine needs.
+  static std::int64_t lines_behind(
+      Tracking& tracking,
+      const std::function<bool(std::int64_t)>& enough) {
+    std::int64_t lines = 0;
+    for (int i = 0; i < 3000; ++i) {
+      lines = tracking.lag().at(0).lines;
+      if (enough(lines)) break;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return lines;
+  }
+  static std::size_t count_of(const std::string& text, const char* part) {
+    std::size_t count = 0;
+    for (auto at = text.find(part); at != std::string::npos;
+         at = text.find(part, at + 1))
+      ++count;
+    return count;
   }
   ServerRun only_run() {
     const auto runs = server_.runs();
@@ -299,6 +319,35 @@ TEST_F(MlflowHttpTest, EveryPointArrivesOnceThroughChaos) {
   EXPECT_EQ(points("loss"), 300U);
   EXPECT_EQ(points("lr"), 300U);
   EXPECT_EQ(only_run().status, "FINISHED");
+}
+
+TEST_F(MlflowHttpTest, AServerThatIsGoneIsALagThatIsSaidOnceAndEnds) {
+  server_.stop();
+  const auto run = written("r", 40);
+  Options options;
+  options.mlflow = server_.url();
+  const auto tracking = start(run.path, options);
+  EXPECT_EQ(lines_behind(*tracking, [](auto lines) { return lines > 0; }), 41);
+  EXPECT_EQ(tracking->lag().at(0).kind, Target::Kind::http);
+  EXPECT_THAT(logged(), HasSubstr("Training goes on; 41 lines of the journal"));
+  server_.start_again();
+  EXPECT_EQ(lines_behind(*tracking, [](auto lines) { return lines == 0; }), 0);
+  EXPECT_THAT(logged(), HasSubstr("is there again; nothing was lost"));
+  EXPECT_EQ(count_of(logged(), "Training goes on"), 1U) << logged();
+  EXPECT_EQ(count_of(logged(), "is there again"), 1U) << logged();
+  EXPECT_EQ(points("loss"), 40U);
+}
+
+TEST_F(MlflowHttpTest, ASilentServerIsALagBeforeItsTimeIsUp) {
+  server_.expect({Fault::hang});
+  const auto run = written("r", 9);
+  Options options;
+  options.mlflow = server_.url();
+  options.slow_s = 0.1;
+  const auto tracking = start(run.path, options);
+  EXPECT_EQ(lines_behind(*tracking, [](auto lines) { return lines > 0; }), 10);
+  EXPECT_THAT(tracking->lag().at(0).why, HasSubstr("does not answer"));
+  EXPECT_THAT(logged(), HasSubstr("10 lines of the journal wait"));
 }
 
 TEST_F(MlflowHttpTest, WhatIsLeftAtTheEndIsSaidAndDeliveredLater) {

@@ -318,7 +318,7 @@ class MlflowServer::Body {
       throw Refusal{404, "RESOURCE_DOES_NOT_EXIST", "no such experiment"};
     whole(body, "start_time");
     const std::string id =
-        "run" + std::string(25, '0') + std::to_string(1000 + runs_.size());
+        std::string(28, 'a') + std::to_string(1000 + runs_.size());
     Run made;
     made.experiment = body["experiment_id"];
     if (body.at("tags").size() > 100) complain("many tags");

@@ -175,7 +175,7 @@ TEST_F(TensorBoardTest, HistogramsOfCheckpointsAreThereWhenAskedFor) {
   std::filesystem::create_directories(run.checkpoints() / "step-20");
   TensorBoard tracker(logs_, [](const std::filesystem::path& folder) {
     EXPECT_EQ(folder.filename(), "step-20");
-    return std::vector<Histogram>{{"weights/w", {{-1, 0, 3}, {0, 1, 5}}}};
+    return std::vector<Histogram>{{"weights/w", {{-1, 0, 3}, {0, 1, 5}}, 0, 0}};
   });
   Follow follow(run, tracker, "x");
   while (follow.pump()) {
@@ -195,6 +195,44 @@ TEST_F(TensorBoardTest, HistogramsOfCheckpointsAreThereWhenAskedFor) {
   ASSERT_EQ(content.size(), 6 * sizeof(double));
   std::memcpy(numbers.data(), content.data(), content.size());
   EXPECT_THAT(numbers, ElementsAre(-1, 0, 3, 0, 1, 5));
+}
+
+TEST_F(TensorBoardTest, GradientsOfTheJournalAreHistogramsOnce) {
+  const journal::Event gradients{
+      "gradients",
+      1'700'000'300,
+      {{"update", std::int64_t{20}},
+       {"histograms",
+        journal::Json{R"({"head.bias":{"low":-1,"high":1,"counts":[3,5]},)"
+                      R"("other":{"low":"x"}})"}}}};
+  const auto run = written({gradients});
+  const auto deliver = [&] {
+    TensorBoard tracker(logs_, {});
+    Follow follow(run, tracker, "x");
+    while (follow.pump()) {
+    }
+  };
+  deliver();
+  EXPECT_THAT(with_tag("gradients/other"), testing::IsEmpty());
+  const auto events = with_tag("gradients/head.bias");
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(one(events[0], 2).bits, 20U);
+  EXPECT_EQ(plugin(events[0]), "histograms");
+  std::vector<double> numbers(6);
+  const std::string content = one(one(value(events[0]), 8).bytes, 4).bytes;
+  ASSERT_EQ(content.size(), 6 * sizeof(double));
+  std::memcpy(numbers.data(), content.data(), content.size());
+  EXPECT_THAT(numbers, ElementsAre(-1, 0, 3, 0, 1, 5));
+  {
+    // A resume cuts the journal, and gets to the same update again.
+    journal::Journal journal(run.journal());
+    journal.truncate(0);
+    journal.append(run_event());
+    journal.append({"resume", 1'700'000'400, {{"update", std::int64_t{10}}}});
+    journal.append(gradients);
+  }
+  deliver();
+  EXPECT_EQ(with_tag("gradients/head.bias").size(), 1U);
 }
 
 TEST_F(TensorBoardTest, TheNextSessionGoesOnInTheSameFile) {
