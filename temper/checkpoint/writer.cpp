@@ -45,6 +45,13 @@ std::vector<Written> Writer::take() {
   return std::exchange(ended_, {});
 }
 
+bool Writer::idle(double seconds) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, std::chrono::duration<double>(seconds), [&] {
+    return waiting_.empty() && !writing_;
+  });
+}
+
 std::vector<Written> Writer::wait() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return waiting_.empty() && !writing_; });

@@ -44,7 +44,9 @@ class Writer {
   void submit(Snapshot snapshot, bool best, bool last = false);
   // Those that have ended since the last call, oldest first.
   std::vector<Written> take();
-  // The same once none waits and none is being written.
+  // Waits at most so long; true: none waits and none is being written.
+  bool idle(double seconds);
+  // The same as take() once that is so.
   std::vector<Written> wait();
 
  private:

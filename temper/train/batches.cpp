@@ -17,6 +17,9 @@ class IndexedBatches final : public Batches {
   void start(std::uint32_t epoch) override {
     loader_.start(epoch);
   }
+  bool ready(double seconds) override {
+    return loader_.ready(seconds);
+  }
   const data::Batch* next() override {
     return loader_.next();
   }
@@ -54,6 +57,9 @@ class StreamBatches final : public Batches {
 
   void start(std::uint32_t epoch) override {
     loader_.start(epoch);
+  }
+  bool ready(double seconds) override {
+    return loader_.ready(seconds);
   }
   const data::Batch* next() override {
     return loader_.next();

@@ -16,6 +16,11 @@ class Batches {
  public:
   virtual ~Batches() = default;
   virtual void start(std::uint32_t epoch) = 0;
+  // Waits for the next batch for at most so long, and lets go of the last one;
+  // true: next() comes back soon. So whoever waits can look around.
+  virtual bool ready(double /*seconds*/) {
+    return true;
+  }
   virtual const data::Batch* next() = 0;
   // Nothing for a generator: it ends when it ends.
   virtual std::optional<std::int64_t> batches_per_epoch() const = 0;

@@ -109,6 +109,7 @@ class Computation {
 
   // False when the result depends on a sample's neighbours.
   bool compute(const FeatureView& view, std::uint64_t key) {
+    if (options_.progress) options_.progress(done_, total_);
     const auto begin = Clock::now();
     const data::FeatureLayout layout = layout_of(view, extractor_);
     data::FeatureWriter writer(

@@ -1,6 +1,7 @@
 #include "temper/train/forecast.h"
 
 #include <algorithm>
+#include <exception>
 
 #include "temper/base/error.h"
 #include "temper/base/text.h"
@@ -65,30 +66,54 @@ Forecast from_graph(
 }
 
 // Steps of two sizes, and the line through them.
-Forecast from_steps(
+struct Fit {
+  memory::Line line;
+  int small = 0;
+  int large = 0;
+};
+
+Fit fit_between(const ForecastRequest& request, int small, int large) {
+  const auto few = static_cast<double>(request.measure(small));
+  const auto more = static_cast<double>(request.measure(large));
+  if (few <= 0 || more < few) return {};
+  return {memory::line_through(small, few, large, more), small, large};
+}
+
+// With few samples the peak is where gradients are, with many where activations
+// are: the line through small steps is too low for large ones. It only says
+// which larger step can be measured without danger, and that one is.
+Fit fit_of(
     const ForecastRequest& request,
     const memory::GovernorOptions& options) {
   const int small = std::max(options.group, std::min(options.batch, 4) / 2);
   const int large = std::min(2 * small, options.batch);
-  memory::Line line;
-  bool known = false;
+  const Fit near = fit_between(request, small, large);
+  const double room = static_cast<double>(request.budget.bytes) / 2;
+  for (int far = options.batch; near.large > 0 && far > large; far /= 2)
+    if (request.budget.bytes == 0 || near.line.at(far) < room)
+      return fit_between(request, large, far);
+  return near;
+}
+
+Forecast from_steps(
+    const ForecastRequest& request,
+    const memory::GovernorOptions& options) {
+  Fit fit;
   try {
-    const auto few = static_cast<double>(request.measure(small));
-    const auto more = static_cast<double>(request.measure(large));
-    line = memory::line_through(small, few, large, more);
-    known = few > 0 && more >= few;
-  } catch (const Error&) {
-    // The run itself will say what is wrong.
+    fit = fit_of(request, options);
+  } catch (const std::exception&) {
+    // The run itself will say what is wrong, or do with fewer samples.
   }
+  const bool known = fit.large > 0;
   Forecast made =
       memory::choose_size(options, request.budget, [&](int at_once) {
         return known
-            ? static_cast<std::uint64_t>(std::max(0.0, line.at(at_once)))
+            ? static_cast<std::uint64_t>(std::max(0.0, fit.line.at(at_once)))
             : std::uint64_t{0};
       });
   if (known) {
-    made.how = cat("from steps of ", small, " and ", large, " samples");
-    const auto base = static_cast<std::uint64_t>(std::max(0.0, line.base));
+    made.how = cat("from steps of ", fit.small, " and ", fit.large, " samples");
+    const auto base = static_cast<std::uint64_t>(std::max(0.0, fit.line.base));
     made.parts = {
         {"whatever the batch", base},
         {"samples", made.peak_bytes - std::min(base, made.peak_bytes)}};

@@ -84,23 +84,43 @@ journal::Event hang_event(
   return event;
 }
 
+void Mailbox::put(journal::Event event) {
+  const std::lock_guard lock(mutex_);
+  events_.push_back(std::move(event));
+}
+
+std::optional<journal::Event> Mailbox::take() {
+  const std::lock_guard lock(mutex_);
+  if (events_.empty()) return std::nullopt;
+  journal::Event event = std::move(events_.front());
+  events_.pop_front();
+  return event;
+}
+
 RunWatch::RunWatch(RunWatchParts parts)
     : parts_(std::move(parts)),
       watchdog_(
           parts_.heartbeats,
           parts_.seconds,
           {[this](const Hang& hang) { slow(hang); },
-           [this](const Hang& hang) { hung(hang); }}) {}
+           [this](const Hang& hang) { hung(hang); },
+           [this] {
+             if (parts_.trackers.pulse)
+               parts_.trackers.pulse(parts_.heartbeats.tracking);
+           }}) {}
 
 std::string RunWatch::in_hand(const Hang& hang) const {
   if (hang.phase == Phase::data_wait && parts_.train != nullptr)
     return parts_.train->in_hand();
   if (hang.phase == Phase::validating && parts_.val != nullptr)
     return parts_.val->in_hand();
+  if (hang.worker == Worker::tracking && parts_.trackers.awaited)
+    return parts_.trackers.awaited();
   return "";
 }
 
 void RunWatch::slow(const Hang& hang) const {
+  if (hang.worker == Worker::tracking) return; // it ends nothing
   log::warn(
       cat("[train] ",
           describe(hang, in_hand(hang)),
@@ -112,7 +132,10 @@ void RunWatch::slow(const Hang& hang) const {
 void RunWatch::hung(const Hang& hang) const {
   // Training neither waits for a tracker nor ends because of one.
   if (hang.worker == Worker::tracking) {
-    log::warn(cat("[train] ", describe(hang, ""), ". Training goes on."));
+    const std::string held = in_hand(hang);
+    log::warn(cat("[train] ", describe(hang, held), ". Training goes on."));
+    if (parts_.mailbox != nullptr)
+      parts_.mailbox->put(hang_event(hang, held, ""));
     return;
   }
   const Fuse fuse;

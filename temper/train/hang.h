@@ -4,7 +4,10 @@
 // the checkpoint.
 #pragma once
 
+#include <deque>
 #include <functional>
+#include <mutex>
+#include <optional>
 #include <string>
 
 #include "temper/journal/event.h"
@@ -22,14 +25,34 @@ journal::Event hang_event(
     const std::string& in_hand,
     const std::string& stacks);
 
+// Trackers, which hang without anybody having to mind.
+struct TrackerWatch {
+  // Before each look: gives their sign of life. Null: somebody else does.
+  std::function<void(Heartbeat&)> pulse = {};
+  std::function<std::string()> awaited = {}; // who does not come back
+};
+
+// What other threads have to tell: the journal is written by one.
+class Mailbox {
+ public:
+  void put(journal::Event event);
+  std::optional<journal::Event> take(); // the oldest
+
+ private:
+  std::mutex mutex_;
+  std::deque<journal::Event> events_;
+};
+
 struct RunWatchParts {
-  const Heartbeats& heartbeats;
+  Heartbeats& heartbeats;
   double seconds = 0; // 0: nobody watches
   journal::RunDirectory directory;
   const Batches* train = nullptr;
   const Batches* val = nullptr;
   // Ends the process, at once; null: a hang is told and nothing else happens.
   std::function<void()> give_up = {};
+  TrackerWatch trackers = {};
+  Mailbox* mailbox = nullptr; // for a hang that ends nothing
 };
 
 // Watches while it lives. What it is given lives longer.

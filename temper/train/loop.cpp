@@ -65,9 +65,10 @@ class Loop {
     resume_loader_ = from.loader;
   }
 
+  // One that was stopped after its last step still validates its last epoch.
   bool finished() const {
     return stopped_ || early() || progress_.epoch >= epochs() ||
-        updates_.reached_most(progress_.update);
+        (has_all_updates() && progress_.step == 0);
   }
 
   bool stopped() const {
@@ -86,9 +87,10 @@ class Loop {
       while (const data::Batch* batch = next_batch()) {
         step(*batch);
         if (must_stop()) return;
-        if (updates_.reached_most(progress_.update)) break;
+        if (has_all_updates()) break;
         if (saver_.due(progress_)) save({parts_.train.state()});
       }
+      if (stopped_) return;
     } while (!recovery_.settle());
     meter_.end_epoch();
     if (progress_.step == 0)
@@ -113,9 +115,9 @@ class Loop {
   // The result is what is on disk.
   void save_done() {
     doing(Phase::checkpoint);
-    if (saver_.finish().empty()) return;
+    if (saved().empty()) return;
     save({"", best_, score_, true}); // room may have been made
-    const std::string failed = saver_.finish();
+    const std::string failed = saved();
     if (!failed.empty()) throw not_saved("done", failed);
   }
 
@@ -128,19 +130,21 @@ class Loop {
     std::int64_t done = 0;
     doing(Phase::validating);
     parts_.val->start(0);
-    while (const data::Batch* batch = parts_.val->next()) {
+    while (const data::Batch* batch = next_of(*parts_.val)) {
       doing(Phase::validating);
       attempt_.evaluate(*batch);
       watches_.system();
       glimpse(++done, parts_.val->batches_per_epoch().value_or(0), true);
-      if (must_stop()) {
-        parts_.engine.take_evaluation_sums(); // a part of them: for nobody
-        return;
-      }
+      if (must_stop()) break;
+    }
+    if (stopped_) {
+      parts_.engine.take_evaluation_sums(); // a part of them: for nobody
+      return;
     }
     val_ = parts_.engine.take_evaluation_sums();
     validated_ = true;
-    meter_.evaluated(Meter::seconds_since(begin));
+    validation_s_ = Meter::seconds_since(begin);
+    meter_.evaluated(validation_s_);
   }
 
   void close_epoch() {
@@ -149,7 +153,11 @@ class Loop {
     tell(epoch_event(
         progress_,
         meter_,
-        {lr_, watches_.memory_bytes(), best_, validated_ ? &val_ : nullptr}));
+        {lr_,
+         watches_.memory_bytes(),
+         best_,
+         validated_ ? &val_ : nullptr,
+         validation_s_}));
     watches_.after_epoch();
     ++progress_.epoch;
     progress_.step = 0;
@@ -184,8 +192,10 @@ class Loop {
         progress_.epochs_since_best >= config_.train.early_stop;
   }
   bool is_last_epoch() const {
-    return progress_.epoch + 1 >= epochs() ||
-        updates_.reached_most(progress_.update);
+    return progress_.epoch + 1 >= epochs() || has_all_updates();
+  }
+  bool has_all_updates() const {
+    return updates_.reached_most(progress_.update);
   }
 
   // Somebody asked for it, or only a fresh process gives back what leaked.
@@ -194,10 +204,19 @@ class Loop {
     return stopped_;
   }
 
+  // Null at the end, and when the run is to stop: nothing is under way here.
+  const data::Batch* next_of(Batches& batches) {
+    constexpr double kLookEvery_s = 0.1;
+    while (!batches.ready(kLookEvery_s))
+      if (must_stop()) return nullptr;
+    return batches.next();
+  }
+
   const data::Batch* next_batch() {
+    if (has_all_updates()) return nullptr;
     const auto begin = Clock::now();
     doing(Phase::data_wait);
-    const data::Batch* batch = parts_.train.next();
+    const data::Batch* batch = next_of(parts_.train);
     meter_.waited(Meter::seconds_since(begin));
     return batch;
   }
@@ -252,6 +271,15 @@ class Loop {
         {last, lr_, micro > 0 ? micro : batch.size, watches_.memory_bytes()}));
   }
 
+  // Once nothing is on its way: why the last one is not on disk. Whoever wants
+  // the run to stop is heard meanwhile: it does, and this is the way.
+  std::string saved() {
+    constexpr double kLookEvery_s = 0.1;
+    while (!saver_.idle(kLookEvery_s))
+      if (parts_.stop) parts_.stop();
+    return saver_.finish();
+  }
+
   // Is it the best so far? Without validation data training's metrics tell.
   bool judge_epoch() {
     score_ = std::nullopt;
@@ -272,12 +300,24 @@ class Loop {
     progress_.seconds = meter_.run_s();
     progress_.governor = governor_.state();
     try {
-      saver_.save(progress_, parts_.engine.capture(), what);
+      EngineState state = parts_.engine.capture();
+      tell_gradients(); // before the checkpoint: it says where the journal ends
+      saver_.save(progress_, std::move(state), what);
       return true;
     } catch (const NotFinite& bad) {
       recovery_.not_finite(bad, nullptr);
       return false;
     }
+  }
+
+  // They are there until the next step.
+  void tell_gradients() {
+    if (!config_.track.histograms || told_gradients_ == progress_.update)
+      return;
+    const graph::Weights gradients = parts_.engine.gradients();
+    if (gradients.empty()) return; // it was resumed, and has not stepped yet
+    told_gradients_ = progress_.update;
+    tell(gradients_event(progress_, gradients));
   }
 
   Error not_saved(const std::string& state, const std::string& why) const {
@@ -338,6 +378,8 @@ class Loop {
   std::string resume_loader_;
   bool stopped_ = false;
   bool validated_ = false;
+  double validation_s_ = 0; // the last one took
+  std::int64_t told_gradients_ = -1; // after this update
   MetricSums last_epoch_;
   MetricSums val_;
   bool best_ = false; // was the last epoch

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "temper/base/text.h"
+#include "temper/train/spread.h"
 
 namespace temper::train {
 namespace {
@@ -56,8 +57,21 @@ Event epoch_event(
        {"memory_bytes", static_cast<std::int64_t>(epoch.memory_bytes)},
        {"best", epoch.best}}};
   add_metrics(event, "train_", train);
-  if (epoch.val != nullptr) add_metrics(event, "val_", *epoch.val);
+  if (epoch.val != nullptr) {
+    add_metrics(event, "val_", *epoch.val);
+    event.fields.emplace_back("validation_s", epoch.validation_s);
+  }
   return event;
+}
+
+Event gradients_event(
+    const Progress& progress,
+    const graph::Weights& gradients) {
+  return {
+      "gradients",
+      0,
+      {{"update", progress.update},
+       {"histograms", journal::Json{spreads_json(gradients)}}}};
 }
 
 Event checkpoint_event(const checkpoint::Written& written) {

@@ -28,12 +28,18 @@ struct EpochTold {
   std::uint64_t memory_bytes = 0;
   bool best = false;
   const MetricSums* val = nullptr; // null: not validated
+  double validation_s = 0; // it took
 };
 
 journal::Event epoch_event(
     const Progress& progress,
     const Meter& meter,
     const EpochTold& epoch);
+
+// How the gradients of the last update are spread.
+journal::Event gradients_event(
+    const Progress& progress,
+    const graph::Weights& gradients);
 
 // On disk, or why it is not.
 journal::Event checkpoint_event(const checkpoint::Written& written);

@@ -1,16 +1,20 @@
 #include "temper/train/run.h"
 
+#include <algorithm>
+
 #include "temper/base/atomic_file.h"
 #include "temper/base/log.h"
 #include "temper/base/text.h"
 #include "temper/config/print.h"
 #include "temper/journal/aside.h"
 #include "temper/journal/run_lock.h"
+#include "temper/journal/trace.h"
 #include "temper/machine/awake.h"
 #include "temper/machine/system_watch.h"
 #include "temper/train/forecast.h"
 #include "temper/train/hang.h"
 #include "temper/train/memory_watch.h"
+#include "temper/train/meter.h"
 #include "temper/train/resume_rules.h"
 #include "temper/train/run_events.h"
 #include "temper/train/run_parts.h"
@@ -65,6 +69,7 @@ RunPlan plan_run(const RunRequest& request) {
 }
 
 RunResult run(const RunRequest& asked) {
+  const auto begin = Meter::Clock::now();
   RunRequest request = asked;
   RunResult result;
   std::optional<journal::RunLock> lock;
@@ -75,6 +80,7 @@ RunResult run(const RunRequest& asked) {
   };
   std::optional<Earlier> from;
   if (request.resume) {
+    if (request.making) request.making();
     take({*request.resume});
     from = find_earlier(result.directory, request.changes, request.machine);
     request.config = from->now;
@@ -86,6 +92,7 @@ RunResult run(const RunRequest& asked) {
     check_length(*from, parts);
     keep_changes(result.directory, *from, parts.plan);
   } else {
+    if (request.making) request.making();
     take(journal::make_run_directory(
         request.config.run.dir,
         request.config.run.name,
@@ -102,12 +109,17 @@ RunResult run(const RunRequest& asked) {
     if (request.watcher.event) request.watcher.event(event);
   };
   const std::string writer = writer_json(request, parts.plan);
+  const double prepare_s = Meter::seconds_since(begin);
   if (!from || !cut_journal(journal, result.directory, *from))
-    tell(run_event(result.directory.name(), request, parts.plan, writer));
+    tell(run_event(
+        result.directory.name(), request, parts.plan, writer, prepare_s));
   if (from) {
     warn_of_other_writer(*from, writer);
     tell(resume_event(
-        snapshot == nullptr ? 0 : snapshot->update, writer, request.origin));
+        snapshot == nullptr ? 0 : snapshot->update,
+        writer,
+        request.origin,
+        prepare_s));
   }
   tell(forecast_event(parts.plan.forecast));
   for (const journal::Event& event : journal::missing_aside(result.directory))
@@ -123,6 +135,7 @@ RunResult run(const RunRequest& asked) {
   machine::SystemWatch system(
       request.config.track.system_seconds,
       request.machine.memory.physical_bytes);
+  Mailbox mailbox;
   Heartbeats own;
   Heartbeats& heartbeats = request.heartbeats ? *request.heartbeats : own;
   const LoopParts loop{
@@ -135,7 +148,11 @@ RunResult run(const RunRequest& asked) {
       .writer = writer,
       .watcher = request.watcher,
       .gauge = [&] { return gauges.read(); },
-      .system = [&] { return system_event(system.due()); },
+      .system =
+          [&] {
+            auto mail = mailbox.take();
+            return mail ? mail : system_event(system.due());
+          },
       .cores = request.machine.cpu.logical,
       .stop = request.stop,
       .save_now = request.save_now,
@@ -143,6 +160,13 @@ RunResult run(const RunRequest& asked) {
       .governor = memory::Governor(governor_options(
           request.config, parts.plan.engine, parts.plan.forecast)),
       .forecast = parts.plan.forecast};
+  const auto leave_trace = [&](std::int64_t update) {
+    try {
+      tell(artifact_event(journal::write_trace(result.directory), update));
+    } catch (const std::exception& error) {
+      log::warn(cat("the run's trace was not kept: ", error.what()));
+    }
+  };
   const machine::KeepAwake awake(cat("temper trains ", parts.model.name));
   try {
     const RunWatch watch(
@@ -151,9 +175,12 @@ RunResult run(const RunRequest& asked) {
          result.directory,
          parts.train.get(),
          parts.val.get(),
-         request.give_up});
+         request.give_up,
+         request.trackers,
+         &mailbox});
     result.outcome = run_loop(loop, snapshot);
   } catch (const std::exception& error) {
+    leave_trace(std::max<std::int64_t>(heartbeats.update, 0));
     tell(failed_event(error));
     journal.sync();
     throw;
@@ -161,8 +188,12 @@ RunResult run(const RunRequest& asked) {
   if (request.finishing)
     for (const std::string& path : request.finishing(result))
       tell(artifact_event(path, result.outcome.updates));
+  while (auto mail = mailbox.take())
+    tell(*std::move(mail));
+  leave_trace(result.outcome.updates);
   tell(end_event(result.outcome, result.plan));
   journal.sync();
+  if (request.ended) request.ended(result.outcome);
   return result;
 }
 

@@ -14,6 +14,7 @@
 #include "temper/machine/machine.h"
 #include "temper/plan/plan.h"
 #include "temper/train/features.h"
+#include "temper/train/hang.h"
 #include "temper/train/loop.h"
 #include "temper/train/make_engine.h"
 #include "temper/train/parameter_table.h"
@@ -54,10 +55,14 @@ struct RunRequest {
   Watcher watcher;
   std::function<bool()> stop; // as LoopParts has it
   std::function<bool()> save_now; // as LoopParts has it
-  // Told as soon as there is a directory, which this process alone then has.
+  // Told before a directory is made, or taken over.
+  std::function<void()> making = {};
+  // Told as soon as there is one, which this process alone then has.
   std::function<void(const journal::RunDirectory&)> opened = {};
   // Signs of life, where somebody else wants to see them; null: our own.
   Heartbeats* heartbeats = nullptr;
+  // Whether the trackers are alive; nobody asks where there are none.
+  TrackerWatch trackers = {};
   // Ends the process when the run hangs; null: a hang is told and that is all.
   std::function<void()> give_up = {};
   MakeEngine make_engine = train::make_engine;
@@ -74,6 +79,8 @@ struct RunRequest {
   // After the last step: may write files into the run's directory, and says
   // which. Their paths below it go into the journal, before its end.
   std::function<std::vector<std::string>(const RunResult&)> finishing;
+  // Told when all of it is on disk, before its threads end.
+  std::function<void(const Outcome&)> ended = {};
   // Told what settings are being measured.
   std::function<void(const std::string&)> planning;
   // Told while features are computed; may throw to give up.

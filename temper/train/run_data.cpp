@@ -102,7 +102,11 @@ RunData open_data(
   RunData made;
   made.source = config.data.source.empty() ? data::default_source(environment)
                                            : config.data.source;
-  if (auto stream = data::open_stream(made.source)) {
+  // Where somebody watches, silence is a hang and the program is started again;
+  // an error would end the run.
+  const double watched_s = config.watchdog.seconds;
+  if (auto stream =
+          data::open_stream(made.source, watched_s > 0 ? 10 * watched_s : 60)) {
     made.info = stream->info();
     made.stream = std::move(stream);
   } else {

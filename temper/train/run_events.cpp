@@ -83,7 +83,8 @@ Event run_event(
     const std::string& name,
     const RunRequest& request,
     const RunPlan& plan,
-    const std::string& writer) {
+    const std::string& writer,
+    double prepare_s) {
   return {
       "run",
       0,
@@ -94,19 +95,22 @@ Event run_event(
        {"machine",
         journal::Json{json::parse(machine::to_json(request.machine)).dump()}},
        {"writer", writer},
-       {"origin", journal::Json{request.origin}}}};
+       {"origin", journal::Json{request.origin}},
+       {"prepare_s", prepare_s}}};
 }
 
 Event resume_event(
     std::int64_t update,
     const std::string& writer,
-    const std::string& origin) {
+    const std::string& origin,
+    double prepare_s) {
   return {
       "resume",
       0,
       {{"update", update},
        {"writer", writer},
-       {"origin", journal::Json{origin}}}};
+       {"origin", journal::Json{origin}},
+       {"prepare_s", prepare_s}}};
 }
 
 Event artifact_event(const std::string& path, std::int64_t update) {

@@ -18,15 +18,18 @@ plan::Plan settings_in(const std::string& plan_json);
 // What must be the same for a resumed run to be bit-identical.
 std::string writer_json(const RunRequest& request, const RunPlan& plan);
 
+// `prepare_s`: what it took to open the data, build the model and measure.
 journal::Event run_event(
     const std::string& name,
     const RunRequest& request,
     const RunPlan& plan,
-    const std::string& writer);
+    const std::string& writer,
+    double prepare_s);
 journal::Event resume_event(
     std::int64_t update,
     const std::string& writer,
-    const std::string& origin);
+    const std::string& origin,
+    double prepare_s);
 // A file that the run left in its directory.
 journal::Event artifact_event(const std::string& path, std::int64_t update);
 // Nothing when there is no reading.

@@ -114,8 +114,7 @@ memory::Forecast forecast_of(
       (parts.val ? parts.val->stats().memory_bytes : 0);
   const memory::Budget budget =
       budget_of(request.config, request.machine, setting.device, loader_bytes);
-  memory::limit_tensors(setting.device, budget.bytes);
-  return forecast_run(
+  const memory::Forecast made = forecast_run(
       {request.config,
        request.machine,
        parts.model,
@@ -125,6 +124,9 @@ memory::Forecast forecast_of(
        budget,
        loader_bytes,
        parts.model.program ? nullptr : peak_of_steps(planned, setting)});
+  // From here on: what was measured had an engine of its own beside the run's.
+  memory::limit_tensors(setting.device, budget.bytes);
+  return made;
 }
 
 } // namespace

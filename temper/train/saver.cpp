@@ -66,6 +66,10 @@ bool Saver::has(const Progress& progress) {
   return latest_ && *latest_ == place_of(progress) && failed_.empty();
 }
 
+bool Saver::idle(double seconds) {
+  return writer_.idle(seconds);
+}
+
 std::string Saver::finish() {
   see(writer_.wait());
   return failed_;

@@ -60,6 +60,8 @@ class Saver {
   void save(Progress progress, EngineState state, const Save& what);
   // Is this very state on disk, or on its way?
   bool has(const Progress& progress);
+  // Waits at most so long until nothing is on its way; true: nothing is.
+  bool idle(double seconds);
   // Waits until nothing is on its way. The reason when the last one is not on
   // disk; empty: it is.
   std::string finish();

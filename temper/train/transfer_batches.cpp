@@ -32,6 +32,10 @@ class TransferBatches final : public Batches {
     now_->start(epoch);
   }
 
+  bool ready(double seconds) override {
+    return now_->ready(seconds);
+  }
+
   const data::Batch* next() override {
     const data::Batch* batch = now_->next();
     if (batch == nullptr || !computes_) return batch;

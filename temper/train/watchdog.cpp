@@ -72,6 +72,7 @@ void Watchdog::watch() {
 }
 
 void Watchdog::look(double elapsed_s) {
+  if (calls_.look) calls_.look();
   const std::pair<Worker, const Heartbeat*> watched[] = {
       {Worker::training, &heartbeats_.training},
       {Worker::saving, &heartbeats_.saving},

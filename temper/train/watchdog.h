@@ -47,10 +47,11 @@ class Silence {
 
 class Watchdog {
  public:
-  // Both are called by the watchdog's thread.
+  // All are called by the watchdog's thread.
   struct Calls {
     std::function<void(const Hang&)> slow;
     std::function<void(const Hang&)> hung;
+    std::function<void()> look = {}; // before each look, about once a second
   };
 
   // seconds: of silence; 0 watches nothing.

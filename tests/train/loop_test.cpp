@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include <cmath>
 #include <cstring>
 
@@ -98,8 +100,16 @@ class FakeEngine final : public Engine {
   graph::Weights weights() override {
     return {};
   }
+  graph::Weights gradients() override {
+    ++gradients_asked;
+    auto tensor = graph::make_tensor(graph::DType::kFloat32, {1});
+    const auto number = static_cast<float>(rates.size());
+    std::memcpy(tensor.bytes, &number, sizeof number);
+    return {{"w", tensor.data}};
+  }
 
   double state = 1;
+  int gradients_asked = 0;
   MetricSums sums;
   std::vector<double> rates;
   std::vector<std::int64_t> accuracies; // of 10, by epoch
@@ -123,6 +133,10 @@ class FakeBatches final : public Batches {
   void start(std::uint32_t epoch) override {
     epoch_ = epoch;
     next_ = 0;
+  }
+  // Once the data is stuck it stays so.
+  bool ready(double) override {
+    return next_ != stuck_at;
   }
   const data::Batch* next() override {
     if (next_ * 4 >= 10) return nullptr;
@@ -148,6 +162,7 @@ class FakeBatches final : public Batches {
   }
 
   bool known = true;
+  std::int64_t stuck_at = -1;
 
  private:
   std::uint32_t epoch_ = 0;
@@ -245,6 +260,28 @@ TEST_F(LoopTest, every_epoch_is_trained_validated_journaled_and_kept) {
   EXPECT_EQ(store.load_best()->update, 6);
 }
 
+// Each checkpoint is preceded by the gradients of the update it was made
+// after, and nobody who does not want them pays for them.
+TEST_F(LoopTest, gradients_are_journaled_at_checkpoints_when_asked_for) {
+  run();
+  EXPECT_EQ(engine_.gradients_asked, 0);
+  EXPECT_TRUE(events("gradients").empty());
+  forget();
+  config_.track.histograms = true;
+  config_.checkpoint.every_steps = 3;
+  run();
+  std::vector<std::int64_t> updates;
+  for (const auto& event : events("gradients")) {
+    updates.push_back(event.count("update").value_or(-1));
+    const auto told = nlohmann::json::parse(event.json("histograms").value());
+    EXPECT_EQ(told.at("w").at("low"), updates.back());
+  }
+  EXPECT_THAT(updates, ::testing::ElementsAre(3, 6, 9, 12));
+  // A slow disk passes over some of them.
+  for (const auto& event : events("checkpoint"))
+    EXPECT_THAT(updates, Contains(event.count("update").value_or(-1)));
+}
+
 TEST_F(LoopTest, the_rate_follows_the_schedule) {
   config_.schedule.name = "linear";
   config_.optimizer.lr = 1.2;
@@ -298,6 +335,55 @@ std::vector<std::string> told_of(const std::vector<journal::Event>& epochs) {
     told.push_back(journal::to_line(event));
   }
   return told;
+}
+
+// Also after the last step, when its epoch is not validated yet.
+TEST_F(LoopTest, stopped_after_its_last_step_it_still_closes_the_epoch) {
+  for (const int max_steps : {3, 5, 6}) {
+    forget();
+    config_.train.max_steps = max_steps;
+    run();
+    const double undisturbed = engine_.state;
+    const auto epochs = told_of(events("epoch"));
+    forget();
+    const Outcome stopped = run(nullptr, [&] {
+      return engine_.rates.size() == static_cast<std::size_t>(max_steps);
+    });
+    EXPECT_EQ(stopped.ending, Ending::kStopped);
+    engine_ = {};
+    batches_ = {};
+    const auto snapshot =
+        checkpoint::Store(folder_ / "checkpoints").load_latest();
+    ASSERT_TRUE(snapshot);
+    EXPECT_EQ(snapshot->update, max_steps);
+    EXPECT_EQ(run(&*snapshot).ending, Ending::kDone);
+    EXPECT_TRUE(engine_.rates.empty()) << "it was trained further";
+    EXPECT_EQ(engine_.state, undisturbed);
+    EXPECT_EQ(told_of(events("epoch")), epochs);
+  }
+}
+
+// Between two steps there is a state to save, however long the wait.
+TEST_F(LoopTest, stopped_while_it_waits_for_data_it_goes_on_from_there) {
+  run();
+  const double undisturbed = engine_.state;
+  for (const int stuck_at : {0, 1, 2}) {
+    forget();
+    batches_.stuck_at = stuck_at;
+    int asked = 0;
+    const Outcome stopped = run(nullptr, [&] { return ++asked > 5; });
+    EXPECT_EQ(stopped.ending, Ending::kStopped);
+    EXPECT_EQ(stopped.updates, stuck_at);
+    engine_ = {};
+    batches_ = {};
+    const auto snapshot =
+        checkpoint::Store(folder_ / "checkpoints").load_latest();
+    ASSERT_TRUE(snapshot);
+    EXPECT_EQ(snapshot->update, stuck_at);
+    EXPECT_EQ(run(&*snapshot).ending, Ending::kDone);
+    EXPECT_EQ(engine_.state, undisturbed) << "stuck at " << stuck_at;
+    EXPECT_EQ(events("step").size(), 12U);
+  }
 }
 
 TEST_F(LoopTest, how_often_it_is_saved_changes_nothing) {

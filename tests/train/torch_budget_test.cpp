@@ -4,12 +4,15 @@
 #include <stdlib.h>
 
 #include <cmath>
+#include <cstdlib>
 
 #include "temper/base/error.h"
 #include "temper/base/text.h"
 #include "temper/journal/journal.h"
 #include "temper/machine/probe.h"
 #include "temper/memory/cpu_allocator.h"
+#include "temper/model/export.h"
+#include "temper/model/zoo.h"
 #include "temper/train/run.h"
 #include "tests/temp_folder.h"
 
@@ -21,6 +24,7 @@ using ::testing::HasSubstr;
 struct Told {
   std::vector<double> losses;
   std::vector<std::int64_t> at_once;
+  std::int64_t samples = 0; // of the first epoch
   std::vector<std::string> kinds;
   journal::Event forecast;
   journal::Event check;
@@ -71,6 +75,7 @@ class Budgets : public ::testing::Test {
         told.losses.push_back(*event.number("loss"));
         told.at_once.push_back(*event.count("micro_batch"));
       }
+      if (event.kind == "epoch") told.samples += *event.count("samples");
       if (event.kind == "forecast") told.forecast = event;
       if (event.kind == "forecast_check") told.check = event;
     }
@@ -121,6 +126,117 @@ TEST_F(Budgets, AQuarterOfThePeakStillTrainsTheSameBatches) {
     // Of groups it does not matter how many are computed at once.
     for (std::size_t i = 0; i < 3; ++i)
       EXPECT_NEAR(told.losses[i], whole.losses[i], 1e-4) << percent;
+  }
+}
+
+struct ZooCase {
+  const char* name;
+  const char* source;
+  std::int64_t batch;
+  double width; // 0: it has none
+  bool batch_norm;
+};
+
+// What does not depend on the batch is a small part of each, as it is of what
+// does not fit in real life: a budget below it cannot be kept by anybody.
+const ZooCase kZoo[] = {
+    {"cnn", "synthetic:images=384,size=28,classes=4", 128, 1, false},
+    {"mlp", "synthetic:rows=12288,features=16,classes=4", 4096, 0, false},
+    {"vit_tiny", "synthetic:images=96,size=64,classes=4", 32, 0, false},
+    {"gpt_tiny", "synthetic:tokens=12400,sequence=64", 64, 0, false},
+    {"mobilenet_v2", "synthetic:images=96,size=64,classes=4", 32, 0.5, true},
+    {"resnet18", "synthetic:images=96,size=128,classes=4", 32, 0.25, true},
+    {"resnet34", "synthetic:images=96,size=128,classes=4", 32, 0.25, true},
+    {"resnet50", "synthetic:images=96,size=128,classes=4", 32, 0.25, true},
+};
+
+void PrintTo(const ZooCase& each, std::ostream* out) {
+  *out << each.name;
+}
+
+class ZooBudgets : public Budgets,
+                   public testing::WithParamInterface<ZooCase> {};
+
+// With BatchNorm fewer samples at once are other statistics.
+TEST_P(ZooBudgets, AQuarterOfThePeakTrainsTheSameBatches) {
+  if (std::getenv("TEMPER_TORTURE") == nullptr)
+    GTEST_SKIP() << "only in the full form: make torture.";
+  const ZooCase& each = GetParam();
+  config_.model.name = each.name;
+  config_.model.width = each.width > 0 ? each.width : 1;
+  config_.data.source = each.source;
+  config_.train.batch = each.batch;
+  config_.optimizer.lr = 1e-3;
+  if (contains(each.name, "resnet")) config_.model.dropout = -1;
+  if (std::string(each.name) == "mlp") config_.model.widths = {256, 256, 256};
+  const Told whole = run();
+  ASSERT_GE(whole.losses.size(), 3U);
+  ASSERT_EQ(whole.at_once.front(), each.batch);
+  const std::uint64_t peak = whole_bytes();
+  int done = 0;
+  for (const int percent : {60, 40, 25}) {
+    config_.memory.budget.bytes = peak * percent / 100;
+    const Told told = run();
+    ASSERT_EQ(told.losses.size(), whole.losses.size()) << percent;
+    EXPECT_EQ(told.samples, whole.samples) << percent;
+    EXPECT_LT(told.at_once.back(), each.batch) << percent;
+    for (std::size_t i = 0; i < told.losses.size(); ++i) {
+      EXPECT_TRUE(std::isfinite(told.losses[i])) << percent;
+      const double allowed = each.batch_norm ? 10 : 1e-4;
+      EXPECT_NEAR(told.losses[i], whole.losses[i], allowed) << percent;
+    }
+    ++done;
+  }
+  RecordProperty("cases", done);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    OfTheZoo,
+    ZooBudgets,
+    testing::ValuesIn(kZoo),
+    [](const auto& each) { return std::string(each.param.name); });
+
+// A model that cannot be looked into: two steps are measured, and the line
+// through them is held against what the first epoch took.
+TEST_F(Budgets, AnOpaqueModelIsForecastFromTwoMeasuredSteps) {
+  const std::pair<const char*, const char*> all[] = {
+      {"cnn", "sgd"}, {"cnn", "adamw"}, {"mobilenet_v2", "sgd"}};
+  for (const auto& [name, optimizer] : all) {
+    memory::limit_cpu(0); // of the run before
+    model::ZooOptions zoo;
+    zoo.name = name;
+    zoo.image_size = 32;
+    zoo.channels = 3;
+    zoo.classes = 4;
+    model::ExportOptions options;
+    options.format = model::ExportFormat::kTorchScript;
+    options.training = true;
+    const auto file = folder_ / cat(name, ".pt");
+    model::export_program(model::build(zoo), file, options);
+    config_.model = {};
+    config_.model.name = file.string();
+    config_.optimizer.name = optimizer;
+    config_.optimizer.momentum = 0.9;
+    config_.memory.budget = {};
+    config_.train.batch = 16;
+    const Told told = run();
+    EXPECT_EQ(told.forecast.text("how"), "from steps of 4 and 16 samples");
+    ASSERT_EQ(told.check.kind, "forecast_check");
+    const double error = *told.check.number("error");
+    RecordProperty(cat(name, "_", optimizer), cat(error));
+    EXPECT_LE(std::abs(error), 0.05)
+        << name << ", " << optimizer << ": "
+        << *told.check.count("forecast_bytes") << " "
+        << *told.check.count("measured_bytes");
+    // And it is good enough to choose by.
+    const auto peak = *told.check.count("measured_bytes");
+    const auto base = plan_run(request()).forecast.base_bytes;
+    config_.memory.budget.bytes =
+        static_cast<std::uint64_t>((static_cast<double>(peak) + base) / 2);
+    const Told half = run();
+    EXPECT_LT(half.at_once.front(), 16) << name << ", " << optimizer;
+    EXPECT_EQ(half.losses.size(), told.losses.size());
+    EXPECT_THAT(half.kinds, testing::Not(testing::Contains("retry")));
   }
 }
 

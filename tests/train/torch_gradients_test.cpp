@@ -1,9 +1,10 @@
 // The gradient of a batch, whole and in slices, and clipped.
 #include "temper/train/gradients.h"
 
-#include <torch/torch.h>
-
 #include <gtest/gtest.h>
+#include <torch/types.h>
+// Of 1.13, this relies on the one above.
+#include <torch/nn/utils/clip_grad.h>
 
 #include "engine_samples.h"
 #include "temper/train/losses.h"
@@ -94,7 +95,7 @@ TEST(Gradients, shorter_than_the_limit_stay_as_they_are) {
 }
 
 TEST(Gradients, are_clipped_by_value_as_pytorch_does) {
-  torch::manual_seed(4);
+  at::manual_seed(4);
   const at::Tensor begin = at::randn({5, 4});
   for (const double norm : {0.0, 0.5}) {
     std::vector<model::NamedTensor> ours;

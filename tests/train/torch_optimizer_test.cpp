@@ -1,7 +1,9 @@
 #include "temper/train/optimizer.h"
 
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/optim/adam.h>
+#include <torch/optim/adamw.h>
+#include <torch/optim/sgd.h>
 
 #include <cmath>
 
@@ -19,7 +21,7 @@ TEST_P(Optimizers, move_parameters_as_pytorchs_do) {
   options.momentum = kind == "sgd" ? 0 : 0.9;
   options.weight_decay = 0.01;
   options.decay_all = true;
-  torch::manual_seed(1);
+  at::manual_seed(1);
   const at::Tensor begin = at::randn({5, 4});
   at::Tensor ours = begin.clone().set_requires_grad(true);
   at::Tensor theirs = begin.clone().set_requires_grad(true);
@@ -98,7 +100,7 @@ TEST(OptimizerRules, lion_follows_its_paper_for_many_updates) {
   options.weight_decay = 0.1;
   options.decay_all = true;
   options.betas = {0.9, 0.99};
-  torch::manual_seed(2);
+  at::manual_seed(2);
   at::Tensor w = at::randn({7}).set_requires_grad(true);
   const auto lion = make_optimizer(options, {{"w", w, true}});
   std::vector<double> weight;
@@ -126,7 +128,7 @@ TEST(OptimizerRules, moments_in_bf16_take_half_the_memory_and_still_move) {
   config::Optimizer options;
   options.name = "adamw";
   options.moments = "bf16";
-  torch::manual_seed(3);
+  at::manual_seed(3);
   const at::Tensor begin = at::zeros({64, 16});
   at::Tensor lean = begin.clone().set_requires_grad(true);
   at::Tensor plain = begin.clone().set_requires_grad(true);
@@ -160,7 +162,7 @@ TEST(OptimizerRules, a_closed_gate_lets_nothing_through) {
     options.name = name;
     options.decay_all = true;
     options.nesterov = options.name == "sgd";
-    torch::manual_seed(3);
+    at::manual_seed(3);
     const at::Tensor begin = at::randn({4, 3});
     at::Tensor gated = begin.clone().set_requires_grad(true);
     at::Tensor plain = begin.clone().set_requires_grad(true);

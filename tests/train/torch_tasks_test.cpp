@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/nn/functional/loss.h>
 
 #include "engine_samples.h"
 #include "tests/complaint.h"
@@ -56,7 +56,7 @@ Sample numbers(const config::Config& config, int outputs) {
 }
 
 Samples with_numbers(int count, int outputs, bool zero_one) {
-  torch::manual_seed(7);
+  at::manual_seed(7);
   const at::Tensor inputs = at::randn({count, 6});
   at::Tensor targets = at::randn({count, outputs});
   if (zero_one) targets = targets.gt(0).to(at::kFloat);
@@ -94,7 +94,7 @@ TEST(Tasks, regression_is_pytorchs_mean_squared_error) {
   EXPECT_EQ(engine->facts().task, "regression");
   engine->evaluate(samples.batch);
   const MetricSums sums = engine->take_evaluation_sums();
-  const torch::NoGradGuard no_grad;
+  const at::NoGradGuard no_grad;
   const at::Tensor error =
       sample.module()->forward({samples.inputs}) - samples.numbers;
   EXPECT_EQ(sums.numbers, 20);
@@ -134,7 +134,7 @@ TEST(Tasks, next_token_is_cross_entropy_over_every_token) {
   sample.plan.images = false;
   sample.plan.target_shape = {8};
   sample.classes = 0;
-  torch::manual_seed(9);
+  at::manual_seed(9);
   const at::Tensor text = at::randint(11, {5, 9}, at::kLong);
   const Samples samples(
       text.narrow(1, 0, 8).contiguous(), text.narrow(1, 1, 8).contiguous());

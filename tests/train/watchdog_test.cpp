@@ -133,16 +133,54 @@ TEST(RunWatch, a_tracker_that_hangs_ends_nothing) {
     if (contains(line, "Training goes on")) told.set_value();
   });
   bool gave_up = false;
+  Mailbox mailbox;
   {
     const RunWatch watch(
-        {heartbeats, 0.1, {folder.path()}, nullptr, nullptr, [&] {
-           gave_up = true;
-         }});
+        {heartbeats,
+         0.1,
+         {folder.path()},
+         nullptr,
+         nullptr,
+         [&] { gave_up = true; },
+         {{}, [] { return std::string("http://mlflow:5000"); }},
+         &mailbox});
     told.get_future().get();
   }
   log::set_sink(before);
   EXPECT_FALSE(gave_up);
   EXPECT_TRUE(journal::all_aside({folder.path()}).empty());
+  const auto event = mailbox.take();
+  ASSERT_TRUE(event);
+  EXPECT_EQ(event->kind, "hang");
+  EXPECT_EQ(event->text("phase"), "telling a tracker");
+  EXPECT_EQ(event->text("in_hand"), "http://mlflow:5000");
+  EXPECT_FALSE(mailbox.take());
+}
+
+// Whose trackers are in the same process gives their sign of life here.
+TEST(RunWatch, trackers_that_are_alive_are_not_named) {
+  const tests::TempFolder folder;
+  Heartbeats heartbeats;
+  Mailbox mailbox;
+  std::promise<void> enough;
+  int looks = 0;
+  {
+    const auto alive = [&](Heartbeat& heartbeat) {
+      heartbeat.beat(Phase::tracker);
+      if (++looks == 20) enough.set_value();
+    };
+    const RunWatch watch(
+        {heartbeats,
+         0.1,
+         {folder.path()},
+         nullptr,
+         nullptr,
+         {},
+         {alive, {}},
+         &mailbox});
+    enough.get_future().get();
+  }
+  EXPECT_FALSE(mailbox.take());
 }
 
 } // namespace
