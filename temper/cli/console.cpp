@@ -83,7 +83,7 @@ void Console::error(const std::string& what, const std::string& hint) {
 }
 
 void Console::clear_progress() {
-  if (!progress_shown_) return;
+  if (!progress_shown_ && !(shared_ && live_)) return;
   std::fputs("\r\033[K", stderr);
   progress_shown_ = false;
 }

@@ -37,6 +37,12 @@ class Console {
     verbose_ = verbose;
   }
 
+  // Another process shows its progress on the same terminal: every line of
+  // ours clears it first.
+  void share_line() {
+    shared_ = true;
+  }
+
   // The command's result, to standard output. Error when it cannot be written:
   // a report that is cut short must not pass for one.
   void print(const std::string& text);
@@ -57,6 +63,7 @@ class Console {
   bool quiet_ = false;
   bool verbose_ = false;
   bool progress_shown_ = false;
+  bool shared_ = false;
   int width_ = 80;
 };
 

@@ -1,6 +1,9 @@
 #include "temper/cli/interrupt.h"
 
+#include <pthread.h>
 #include <unistd.h>
+
+#include <cstring>
 
 namespace temper::cli {
 namespace {
@@ -16,11 +19,21 @@ volatile std::sig_atomic_t code_in_time = kNobody;
 
 std::atomic<std::atomic<int>*> counts{nullptr};
 
+constexpr const char* kInterruptedWord = "interrupted.";
+std::atomic<const char*> sentence{kInterruptedWord}; // null: nothing is said
+
 // Everything from here to the watch runs inside a signal handler.
-void leave(int code) {
-  constexpr char kWord[] = "\ntemper: interrupted.\n";
+void write_text(const char* text) {
   [[maybe_unused]] const auto written =
-      ::write(STDERR_FILENO, kWord, sizeof kWord - 1);
+      ::write(STDERR_FILENO, text, std::strlen(text));
+}
+
+void leave(int code) {
+  if (const char* said = sentence) {
+    write_text("\ntemper: ");
+    write_text(said);
+    write_text("\n");
+  }
   ::_exit(code);
 }
 
@@ -53,6 +66,7 @@ InterruptWatch::InterruptWatch() {
   wished = 0;
   code_at_once = kNobody;
   code_in_time = kNobody;
+  sentence = kInterruptedWord;
   struct sigaction action {};
   action.sa_handler = note_signal;
   for (std::size_t i = 0; i < before_.size(); ++i) {
@@ -60,10 +74,16 @@ InterruptWatch::InterruptWatch() {
     if (before_[i].sa_handler != SIG_IGN)
       ::sigaction(kSignals[i], &action, nullptr);
   }
+  sigset_t ours;
+  sigemptyset(&ours);
+  for (const int signal : kSignals)
+    sigaddset(&ours, signal);
+  ::pthread_sigmask(SIG_UNBLOCK, &ours, nullptr);
 }
 
 InterruptWatch::~InterruptWatch() {
   ::alarm(0);
+  if (over_) return;
   for (std::size_t i = 0; i < before_.size(); ++i)
     ::sigaction(kSignals[i], &before_[i], nullptr);
 }
@@ -75,16 +95,33 @@ bool InterruptWatch::noticed() const {
 }
 
 void InterruptWatch::check() const {
-  if (noticed()) throw Interrupted("interrupted.");
+  if (noticed()) throw Interrupted(sentence.load());
 }
 
-void InterruptWatch::leave_at_once(int code) {
+void InterruptWatch::leave_at_once(int code, const char* said) {
+  sentence = said;
   code_at_once = code;
 }
 
-void InterruptWatch::leave_in_time(int code) {
+void InterruptWatch::leave_in_time(int code, const char* said) {
+  sentence = said;
   code_in_time = code;
   code_at_once = kNobody;
+}
+
+void InterruptWatch::leave_anyway(int code, unsigned seconds) {
+  sentence = nullptr;
+  code_in_time = code;
+  ::alarm(seconds);
+}
+
+void InterruptWatch::over() {
+  ::alarm(0);
+  over_ = true;
+  struct sigaction action {};
+  action.sa_handler = SIG_IGN;
+  for (const int signal : kSignals)
+    ::sigaction(signal, &action, nullptr);
 }
 
 bool InterruptWatch::take_wish() const {

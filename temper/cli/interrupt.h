@@ -16,7 +16,8 @@ void count_signals_in(std::atomic<int>* by_number);
 
 // While it lives, the first SIGINT, SIGTERM or SIGHUP is noted. A second SIGINT
 // ends the process at once with code 130. SIGUSR1 is a wish, not an end. One
-// that was ignored before (nohup) stays so. One watch at a time.
+// that was ignored before (nohup) stays so. What a supervisor had the process
+// begin with blocked comes now. One watch at a time.
 class InterruptWatch {
  public:
   InterruptWatch();
@@ -28,16 +29,24 @@ class InterruptWatch {
   // Throws Interrupted once a signal came.
   void check() const;
 
+  // `sentence` is what is said when the process ends so; a literal.
+  //
   // From now on there is nothing to put away: a signal ends the process with
   // this code.
-  void leave_at_once(int code);
+  void leave_at_once(int code, const char* sentence);
   // From now on it is noted. Should nobody ask within seconds, because a step
   // or a file takes that long, the process ends with this code all the same.
-  void leave_in_time(int code);
+  void leave_in_time(int code, const char* sentence);
+  // Everything is on disk, and only threads have to end: one that hangs does
+  // not keep the process from ending with this code within so many seconds.
+  void leave_anyway(int code, unsigned seconds);
+  // They have ended. A signal changes nothing any more, now and later.
+  void over();
   // True once for each SIGUSR1, several at once count as one.
   bool take_wish() const;
 
  private:
+  bool over_ = false;
   std::array<struct sigaction, 5> before_{};
 };
 

@@ -136,8 +136,10 @@ class RunsCommand : public Command {
       console.print(cat(to_, ": every point of ", plural_runs(), "\n"));
       return kDone;
     }
-    for (const auto& run : directories())
+    for (const auto& run : directories()) {
+      leave_trace(run);
       deliver(run, console);
+    }
     return kDone;
   }
 

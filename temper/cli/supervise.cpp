@@ -9,7 +9,6 @@
 
 #include "temper/base/text.h"
 #include "temper/cli/interrupt.h"
-#include "temper/cli/track_run.h"
 #include "temper/supervise/death.h"
 #include "temper/supervise/shared_page.h"
 #include "temper/supervise/supervisor.h"
@@ -24,12 +23,18 @@ static_assert(static_cast<int>(kStartAgain) == supervise::kStartAgain);
 constexpr const char* kTrainer = "TEMPER_TRAINER";
 constexpr int kSignals = 65;
 constexpr std::size_t kLongestPath = 4096;
+constexpr std::size_t kLongestName = 512;
 
-// What is in the page. The trainer writes, the supervisor reads.
+// What is in the page. The trainer writes, the supervisor reads; the other way
+// round it is with what concerns trackers, whom the supervisor tells.
 struct Board {
   train::Heartbeats heartbeats;
+  std::atomic<bool> has_tracker{false}; // `tracker` is complete
+  char tracker[kLongestName] = {}; // that does not come back
   std::atomic<std::int64_t> saved{-1}; // updates of the last checkpoint
   std::atomic<int> signals[kSignals] = {};
+  std::atomic<std::int64_t> mlflow_behind{0};
+  std::atomic<std::int64_t> tensorboard_behind{0};
   std::atomic<bool> has_run{false}; // `run` is complete
   char run[kLongestPath] = {};
 };
@@ -43,6 +48,14 @@ supervise::Whereabouts read(const Board& board) {
   if (where.update >= 0)
     where.doing = train::to_string(board.heartbeats.training.phase.load());
   return where;
+}
+
+void show_tracker(Board& board, const std::string& where) {
+  if (where == board.tracker) return;
+  board.has_tracker = false;
+  const std::string shown = where.substr(0, kLongestName - 1);
+  std::memcpy(board.tracker, shown.c_str(), shown.size() + 1);
+  board.has_tracker.store(true, std::memory_order_release);
 }
 
 std::vector<std::string> resume_arguments(
@@ -82,6 +95,7 @@ std::optional<int> run_supervised(
     return resume_arguments(invocation, run);
   };
   assignment.extra = {{kTrainer, cat(page->descriptor())}};
+  assignment.listens_late = true;
   assignment.begin = [&] { board = new (page->data()) Board; };
   assignment.ask = [&] { return read(*board); };
   assignment.noticed = [&](int signal) {
@@ -96,12 +110,21 @@ std::optional<int> run_supervised(
   assignment.look = [&] {
     if (board->has_run.load(std::memory_order_acquire))
       tracked.begin_if_written({board->run});
+    tracked.beat(board->heartbeats.tracking);
+    show_tracker(*board, tracked.awaited());
+    const Backlog backlog = tracked.backlog();
+    board->mlflow_behind = backlog.mlflow;
+    board->tensorboard_behind = backlog.tensorboard;
   };
+  console.share_line(); // with the trainer, which shows its progress there
   const auto ending = supervise::supervise(assignment);
   assignment.look(); // a short run was over before
   tracked.finish(
       console,
-      ending.code == kFailed ? track::Status::failed : track::Status::killed);
+      ending.code == kFailed ? track::Status::failed : track::Status::killed,
+      ending.code == kDone || ending.code == kFailed
+          ? TrackedRun::kPatience_s
+          : TrackedRun::kShortPatience_s);
   if (ending.signal == 0) return ending.code;
   // As the trainer ended, so that a shell sees what it would have seen.
   ::signal(ending.signal, SIG_DFL);
@@ -139,6 +162,12 @@ std::atomic<int>* TrainerSide::signals() const {
   return page_ ? page_->board()->signals : nullptr;
 }
 
+std::string TrainerSide::awaited_tracker() const {
+  if (!page_) return "";
+  const Board& board = *page_->board();
+  return board.has_tracker.load(std::memory_order_acquire) ? board.tracker : "";
+}
+
 void TrainerSide::opened(const journal::RunDirectory& directory) {
   if (!page_) return;
   const std::string path = std::filesystem::absolute(directory.path).string();
@@ -152,6 +181,12 @@ void TrainerSide::see(const journal::Event& event) {
   if (!page_ || (event.kind != "checkpoint" && event.kind != "resume")) return;
   if (const auto update = event.count("update"))
     page_->board()->saved = *update;
+}
+
+Backlog TrainerSide::backlog() const {
+  if (!page_) return {};
+  const Board& board = *page_->board();
+  return {board.mlflow_behind, board.tensorboard_behind};
 }
 
 } // namespace temper::cli

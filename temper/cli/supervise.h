@@ -9,6 +9,7 @@
 
 #include "temper/base/environment.h"
 #include "temper/cli/command.h"
+#include "temper/cli/track_run.h"
 #include "temper/journal/event.h"
 #include "temper/journal/run_directory.h"
 #include "temper/train/heartbeat.h"
@@ -25,7 +26,7 @@ std::optional<int> run_supervised(
     const Invocation& invocation,
     Console& console);
 
-// What the trainer tells its supervisor; without one, nobody.
+// What the trainer tells its supervisor and hears from it; without one, nobody.
 class TrainerSide {
  public:
   explicit TrainerSide(const Environment& environment);
@@ -36,8 +37,12 @@ class TrainerSide {
   }
   train::Heartbeats* heartbeats() const; // null: nobody wants to see them
   std::atomic<int>* signals() const; // counts, by number; null likewise
+  // The tracker that its supervisor waits for; empty: none.
+  std::string awaited_tracker() const;
   void opened(const journal::RunDirectory& directory);
   void see(const journal::Event& event);
+  // What the supervisor's trackers have not taken.
+  Backlog backlog() const;
 
  private:
   struct Page;

@@ -13,14 +13,12 @@
 #include "temper/cli/checkpoint_histograms.h"
 #include "temper/config/load.h"
 #include "temper/journal/run_lock.h"
+#include "temper/journal/trace.h"
 
 namespace temper::cli {
 namespace {
 
 using nlohmann::json;
-
-// At the end of a run the user waits for at most this.
-constexpr double kPatience_s = 10;
 
 std::string user_name() {
   const auto environment = current_environment();
@@ -72,6 +70,7 @@ track::Options track_options(const config::Config& config) {
   track::Options options;
   options.mlflow = config.track.mlflow;
   options.experiment = config.track.experiment;
+  options.parent = config.track.parent;
   options.tensorboard = config.track.tensorboard;
   options.environment = current_environment();
   if (config.track.histograms) options.histograms = checkpoint_histograms;
@@ -98,14 +97,33 @@ std::optional<track::Status> status_without_end(
   }
 }
 
+std::string backlog_text(const Backlog& backlog) {
+  std::vector<std::string> parts;
+  if (backlog.mlflow > 0)
+    parts.push_back(cat("mlflow ", count_text(backlog.mlflow), " behind"));
+  if (backlog.tensorboard > 0)
+    parts.push_back(
+        cat("tensorboard ", count_text(backlog.tensorboard), " behind"));
+  return join(parts, ", ");
+}
+
+void leave_trace(const journal::RunDirectory& run) {
+  try {
+    if (status_without_end(run)) journal::refresh_trace(run);
+  } catch (const std::exception& error) {
+    log::warn(cat("the run's trace was not kept: ", error.what()));
+  }
+}
+
 TrackedRun::~TrackedRun() {
-  wait(track::Status::failed);
+  wait(track::Status::failed, kPatience_s);
 }
 
 void TrackedRun::begin(
     const journal::RunDirectory& run,
     const config::Config& config) {
   begun_ = true;
+  run_ = run;
   tracking_ = track::start(run.path, track_options(config));
 }
 
@@ -119,9 +137,40 @@ void TrackedRun::begin_if_written(const journal::RunDirectory& run) {
   }
 }
 
-std::vector<track::Lag> TrackedRun::wait(track::Status status) {
+void TrackedRun::beat(train::Heartbeat& heartbeat) {
+  if (!tracking_) return;
+  const auto now = tracking_->under_way();
+  awaited_.clear();
+  for (const track::UnderWay& call : now)
+    for (const track::UnderWay& earlier : before_)
+      if (call.where == earlier.where && call.call == earlier.call)
+        awaited_.push_back(call.where);
+  before_ = now;
+  if (awaited_.empty())
+    heartbeat.beat(train::Phase::resting);
+  else
+    heartbeat.phase = train::Phase::tracker;
+}
+
+std::string TrackedRun::awaited() const {
+  return join(awaited_, ", ");
+}
+
+Backlog TrackedRun::backlog() {
+  Backlog sum;
+  if (!tracking_) return sum;
+  for (const track::Lag& lag : tracking_->lag())
+    (lag.kind == track::Target::Kind::tensorboard ? sum.tensorboard
+                                                  : sum.mlflow) += lag.lines;
+  return sum;
+}
+
+std::vector<track::Lag> TrackedRun::wait(
+    track::Status status,
+    double patience_s) {
   if (!tracking_) return {};
-  auto left = tracking_->finish(kPatience_s, status);
+  leave_trace(run_);
+  auto left = tracking_->finish(patience_s, status);
   for (const track::Lag& lag : left)
     if (!lag.command.empty())
       log::warn(
@@ -134,8 +183,11 @@ std::vector<track::Lag> TrackedRun::wait(track::Status status) {
   return left;
 }
 
-void TrackedRun::finish(Console& console, track::Status status) {
-  for (const track::Lag& lag : wait(status))
+void TrackedRun::finish(
+    Console& console,
+    track::Status status,
+    double patience_s) {
+  for (const track::Lag& lag : wait(status, patience_s))
     if (lag.command.empty() && !console.quiet())
       console.print(cat("  tracked   ", lag.where, "\n"));
 }

@@ -16,6 +16,7 @@
 #include "temper/config/print.h"
 #include "temper/machine/devices.h"
 #include "temper/machine/probe.h"
+#include "temper/track/parent.h"
 #include "temper/train/resume_rules.h"
 #include "temper/train/run.h"
 
@@ -37,6 +38,21 @@ constexpr ShortForm kShortForms[] = {
     {"--lr", "optimizer.lr", "X", "learning rate"},
     {"--device", "device", "D", "auto, cpu, gpu, mps, cuda, cuda:N, sim"},
 };
+
+// What is said when a signal ends the process and not the loop.
+constexpr const char* kNothingYet =
+    "interrupted before the first step; nothing is left behind.";
+constexpr const char* kAsItWas =
+    "interrupted before the first step; the run's checkpoints are as they "
+    "were.";
+constexpr const char* kNoCheckpoint =
+    "interrupted before the first checkpoint; --resume begins the run again.";
+constexpr const char* kLastCheckpoint =
+    "interrupted; --resume goes on from the last checkpoint.";
+
+// A thread that reads or computes may take a while to end.
+constexpr unsigned kEndsWithin_s = 30;
+constexpr unsigned kStopsWithin_s = 3;
 
 class TrainCommand : public Command {
  public:
@@ -99,6 +115,14 @@ class TrainCommand : public Command {
       if (const auto code = run_supervised(invocation, console)) return *code;
     const auto machine = machine::probe(".");
     start(invocation, machine, false);
+    TrainerSide supervisor(current_environment());
+    count_signals_in(supervisor.signals());
+    InterruptWatch interrupts;
+    // Until it trains there is nothing to put away.
+    const bool fresh = resume_.empty();
+    const int early = fresh ? kInterrupted : kStopped;
+    const char* const untouched = fresh ? kNothingYet : kAsItWas;
+    interrupts.leave_at_once(early, untouched);
     train::RunRequest request;
     request.config = config;
     request.machine = machine;
@@ -107,7 +131,6 @@ class TrainCommand : public Command {
       request.resume = journal::find_run(config.run.dir, resume_).path;
       request.changes = changes_;
     }
-    TrainView view(console);
     request.planning = [&](const std::string& what) { console.progress(what); };
     if (dry_run_) {
       const auto plan = train::plan_run(request);
@@ -121,34 +144,40 @@ class TrainCommand : public Command {
           (plan.fit ? "\n" + train::to_text(*plan.fit) : ""));
       return kDone;
     }
-    TrainerSide supervisor(current_environment());
-    count_signals_in(supervisor.signals());
     request.heartbeats = supervisor.heartbeats();
+    request.making = [&] {
+      interrupts.leave_in_time(early, fresh ? kNoCheckpoint : kAsItWas);
+    };
     request.opened = [&](const journal::RunDirectory& directory) {
       supervisor.opened(directory);
     };
     request.give_up = [] { leave_at_once(kStartAgain); };
-    InterruptWatch interrupts;
-    // Until it trains there is nothing to put away.
-    const int early = resume_.empty() ? kInterrupted : kStopped;
-    interrupts.leave_at_once(early);
+    TrackedRun tracked;
+    TrainView view(console, [&] {
+      return supervisor.has_one() ? supervisor.backlog() : tracked.backlog();
+    });
     request.stop = [&] { return interrupts.noticed(); };
     request.save_now = [&] { return interrupts.take_wish(); };
     request.planned = [&](const auto& plan, const auto& own) {
-      interrupts.leave_in_time(early);
       view.start(plan, own);
     };
     request.watcher.event = [&](const journal::Event& event) {
       supervisor.see(event);
-      if (event.kind == "checkpoint") interrupts.leave_in_time(kStopped);
+      if (event.kind == "checkpoint")
+        interrupts.leave_in_time(kStopped, kLastCheckpoint);
       view.see(event);
+    };
+    request.ended = [&](const train::Outcome& outcome) {
+      const int code = code_of(outcome, supervisor.has_one());
+      interrupts.leave_anyway(
+          code, code == kDone ? kEndsWithin_s : kStopsWithin_s);
     };
     request.watcher.glimpse = [&](const train::Glimpse& glimpse) {
       view.see(glimpse);
     };
     ProgressLine line(console);
     request.preparing = [&](const std::string& what, auto done, auto total) {
-      interrupts.leave_in_time(early); // it puts its files away
+      interrupts.leave_in_time(early, untouched); // it puts its files away
       interrupts.check();
       line.show(
           what,
@@ -156,7 +185,6 @@ class TrainCommand : public Command {
           static_cast<std::uint64_t>(total),
           false);
     };
-    TrackedRun tracked;
     request.origin = origin_json(invocation.arguments);
     config::Config own = config; // a resumed run's is another
     request.began = [&](const auto& directory, const auto& its_config) {
@@ -164,6 +192,14 @@ class TrainCommand : public Command {
       // A supervisor does it: it is there when this process is not.
       if (!supervisor.has_one()) tracked.begin(directory, its_config);
     };
+    request.trackers.awaited = [&] {
+      return supervisor.has_one() ? supervisor.awaited_tracker()
+                                  : tracked.awaited();
+    };
+    if (!supervisor.has_one())
+      request.trackers.pulse = [&](train::Heartbeat& heartbeat) {
+        tracked.beat(heartbeat);
+      };
     request.finishing = [&](const auto& result) {
       console.progress("writing what the run leaves ...");
       return write_run_artifacts(result, own);
@@ -176,14 +212,22 @@ class TrainCommand : public Command {
       if (resume_.empty()) throw;
       return kStopped; // its checkpoints are as they were
     }
+    interrupts.over();
     view.finish(result);
-    tracked.finish(console);
-    if (result.outcome.start_again)
-      return supervisor.has_one() ? kStartAgain : kStopped;
-    return result.outcome.ending == train::Ending::kStopped ? kStopped : kDone;
+    const int code = code_of(result.outcome, supervisor.has_one());
+    tracked.finish(
+        console,
+        track::Status::failed,
+        code == kDone ? TrackedRun::kPatience_s : TrackedRun::kShortPatience_s);
+    return code;
   }
 
  private:
+  static int code_of(const train::Outcome& outcome, bool supervised) {
+    if (outcome.start_again) return supervised ? kStartAgain : kStopped;
+    return outcome.ending == train::Ending::kStopped ? kStopped : kDone;
+  }
+
   static train::RunResult run_or_say_why_not(const train::RunRequest& request) {
     try {
       return train::run(request);
@@ -218,13 +262,16 @@ class TrainCommand : public Command {
         }
       for (const auto& each : assignments) // where it lies is not the run's
         if (each.key != "run.dir") changes_.push_back(each);
-      const auto config =
+      auto config =
           config::load(
               config_.empty() ? std::nullopt
                               : std::optional<std::filesystem::path>(config_),
               assignments)
               .config;
       track::check_options(track_options(config));
+      config.track.parent =
+          track::lasting_parent(config.track.parent, config.run.dir);
+      track::check_parent(track_options(config), config.run.dir);
       return config;
     } catch (const Error& error) {
       throw UsageError(error.what(), error.hint());

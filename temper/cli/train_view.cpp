@@ -152,11 +152,13 @@ std::string glimpse_text(
     const train::Glimpse& glimpse,
     double left_s,
     const std::string& noun,
-    int width) {
+    int width,
+    const std::string& behind) {
   const std::string head =
       cat("epoch ", glimpse.epoch + 1, "/", glimpse.epochs, " ");
   std::string words = glimpse.steps > 0 ? cat(glimpse.step, "/", glimpse.steps)
                                         : cat("step ", glimpse.step);
+  if (!behind.empty()) words += cat("  ", behind);
   if (glimpse.validating) {
     words += "  validating";
   } else {
@@ -181,7 +183,8 @@ std::string glimpse_text(
   return cat(head, drawn, words).substr(0, columns);
 }
 
-TrainView::TrainView(Console& console) : console_(console) {}
+TrainView::TrainView(Console& console, std::function<Backlog()> backlog)
+    : console_(console), backlog_(std::move(backlog)) {}
 
 void TrainView::start(
     const train::RunPlan& plan,
@@ -222,12 +225,15 @@ void TrainView::see(const train::Glimpse& glimpse) {
   if (!console_.live() && next_shown_ == Clock::time_point())
     next_shown_ = now + kPlainEvery;
   if (now < next_shown_) return;
+  const std::string behind = backlog_ ? backlog_text(backlog_()) : "";
   if (console_.live()) {
     next_shown_ = now + kLiveEvery;
-    console_.progress(glimpse_text(glimpse, left_s, noun_, console_.width()));
+    console_.progress(
+        glimpse_text(glimpse, left_s, noun_, console_.width(), behind));
   } else {
     next_shown_ = now + kPlainEvery;
-    console_.log(log::Level::note, glimpse_text(glimpse, left_s, noun_, 200));
+    console_.log(
+        log::Level::note, glimpse_text(glimpse, left_s, noun_, 200, behind));
   }
 }
 

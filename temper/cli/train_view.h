@@ -6,18 +6,21 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "temper/cli/console.h"
+#include "temper/cli/track_run.h"
 #include "temper/train/run.h"
 
 namespace temper::cli {
 
 class TrainView {
  public:
-  explicit TrainView(Console& console);
+  // `backlog` says what trackers have not taken, whenever it is asked.
+  TrainView(Console& console, std::function<Backlog()> backlog);
 
   void start(const train::RunPlan& plan, const config::Config& config);
   void see(const journal::Event& event);
@@ -32,6 +35,7 @@ class TrainView {
   double seconds_left(const train::Glimpse& glimpse, Clock::time_point now);
 
   Console& console_;
+  std::function<Backlog()> backlog_;
   config::Config config_; // the run's own
   std::string noun_ = "samples"; // what goes by in a second
   bool validates_ = false;
@@ -49,11 +53,13 @@ class TrainView {
 std::string plan_text(const train::RunPlan& plan, const config::Config& config);
 // One step as the live line has it, within `width` columns: the bar gets what
 // the words leave. `left_s` of the epoch, NaN: not known; `noun` is what a
-// sample is, "images".
+// sample is, "images", `behind` how far trackers are, early in the line so that
+// a narrow terminal shows it too; empty: they are not.
 std::string glimpse_text(
     const train::Glimpse& glimpse,
     double left_s,
     const std::string& noun,
-    int width);
+    int width,
+    const std::string& behind = "");
 
 } // namespace temper::cli

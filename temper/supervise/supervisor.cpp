@@ -15,6 +15,7 @@
 #include "temper/journal/aside.h"
 #include "temper/journal/journal.h"
 #include "temper/journal/run_lock.h"
+#include "temper/journal/trace.h"
 #include "temper/supervise/death.h"
 #include "temper/supervise/inbox.h"
 #include "temper/supervise/patience.h"
@@ -53,14 +54,24 @@ pid_t start(
     return all;
   };
   const std::string program = assignment.program();
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t blocked;
+  sigemptyset(&blocked);
+  for (const int signal : Inbox::kPassedOn)
+    sigaddset(&blocked, signal);
+  posix_spawnattr_setsigmask(&attributes, &blocked);
+  if (assignment.listens_late)
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   pid_t pid = -1;
   const int failed = ::posix_spawn(
       &pid,
       program.c_str(),
       nullptr,
-      nullptr,
+      &attributes,
       pointers(words).data(),
       pointers(settings).data());
+  posix_spawnattr_destroy(&attributes);
   if (failed != 0)
     throw Error(
         cat("[supervise] cannot start ",
@@ -116,8 +127,10 @@ class Supervisor {
     memory_.clear();
     kills_before_ = memory_kills();
     aside_before_ = aside_count();
+    // A wish for a checkpoint was the last trainer's; one to stop, had it come
+    // before this start, would have prevented it.
     for (std::size_t i = 0; i < Inbox::kPassedOn.size(); ++i)
-      counted_[i] = inbox_.count(Inbox::kPassedOn[i]);
+      if (Inbox::kPassedOn[i] == SIGUSR1) counted_[i] = inbox_.count(SIGUSR1);
     passed_ = {};
     auto gauged = Clock::now();
     for (;;) {
@@ -228,8 +241,8 @@ class Supervisor {
         sentence(death),
         ". It is started again ",
         wait_s > 0 ? cat("in ", seconds_text(wait_s)) : "now",
-        where_.saved >= 0 ? cat(", from step ", count_text(where_.saved), ".")
-                          : ", from the beginning."));
+        where_.saved > 0 ? cat(", from step ", count_text(where_.saved), ".")
+                         : ", from the beginning."));
   }
 
   void pause(double seconds) const {
@@ -265,6 +278,20 @@ class Supervisor {
     return {kFailed, 0};
   }
 
+  void leave_trace(const journal::RunDirectory& run, journal::Journal& journal)
+      const {
+    try {
+      journal.append(
+          {"artifact",
+           0,
+           {{"path", journal::write_trace(run)},
+            {"name", std::string("trace.json")},
+            {"update", std::max<std::int64_t>(where_.update, 0)}}});
+    } catch (const Error& error) {
+      log::warn(error.what()); // its end is worth more than this
+    }
+  }
+
   // There is no trainer any more that could write its end.
   void close_journal(const std::string& why) const {
     if (!where_.run) return;
@@ -276,6 +303,7 @@ class Supervisor {
       journal::Journal journal(run.journal());
       for (const journal::Event& event : missing)
         journal.append(event);
+      leave_trace(run, journal);
       journal.append(
           {"end",
            0,

@@ -33,6 +33,9 @@ struct Assignment {
   // Of the others, once there is a run to go on with.
   std::function<std::vector<std::string>(const std::filesystem::path&)> resume;
   Environment extra; // for the trainer, beside our own
+  // It begins with those blocked that are passed on, and lets them in when it
+  // listens. Otherwise one that comes while it loads its libraries ends it.
+  bool listens_late = false;
   std::function<void()> begin; // before each start
   std::function<Whereabouts()> ask;
   std::function<void()> look; // about once a second while it runs

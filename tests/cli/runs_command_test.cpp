@@ -2,14 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
 
 #include "run_temper.h"
 #include "temper/base/text.h"
-#include "temper/cli/checkpoint_histograms.h"
 #include "temper/journal/journal.h"
 #include "tests/temp_folder.h"
 #include "tests/track/sqlite_rows.h"
@@ -84,6 +82,7 @@ TEST_F(RunsCommand, a_run_is_in_mlflows_database_with_its_model) {
         "confusion_matrix.png",
         "sample_predictions.png",
         "checkpoints.json",
+        "trace.json",
         "model/MLmodel",
         "model/data/model.pth",
         "model/model.pt2"})
@@ -91,6 +90,14 @@ TEST_F(RunsCommand, a_run_is_in_mlflows_database_with_its_model) {
   EXPECT_THAT(
       tests::read_bytes(artifacts / "model/MLmodel"),
       HasSubstr(R"("shape":[-1,3,8,8])"));
+  EXPECT_THAT(
+      tests::read_bytes(artifacts / "trace.json"),
+      AllOf(
+          HasSubstr("\"preparing\""),
+          HasSubstr("\"epoch 2\""),
+          HasSubstr("\"validation\""),
+          HasSubstr("\"checkpoint step-"),
+          HasSubstr("\"samples/s\"")));
   EXPECT_TRUE(fs::exists(folder_ / "runs/a/tensorboard"));
   EXPECT_THAT(runs({"show", "a"}).out, HasSubstr("tracked  sqlite:///"));
 }
@@ -118,6 +125,14 @@ TEST_F(RunsCommand, an_export_adds_what_is_new_and_nothing_else) {
       killed =
           killed || contains(tests::read_bytes(file.path()), "\nstatus: 5\n");
   EXPECT_TRUE(killed);
+  // Nobody was left to write its trace.
+  EXPECT_THAT(
+      tests::read_bytes(folder_ / "runs/k/artifacts/trace.json"),
+      HasSubstr("session 1"));
+  bool delivered = false;
+  for (const auto& file : fs::recursive_directory_iterator(folder_ / "mlruns"))
+    delivered = delivered || file.path().filename() == "trace.json";
+  EXPECT_TRUE(delivered);
   const auto csv = runs({"export", "k", "--to", folder_.text("k.csv")});
   EXPECT_EQ(csv.code, 0) << csv.err;
   EXPECT_THAT(
@@ -130,6 +145,46 @@ TEST_F(RunsCommand, an_export_adds_what_is_new_and_nothing_else) {
       runs({"export", "k", "--to", "tensorboard:" + folder_.text("logs")}).code,
       0);
   EXPECT_TRUE(fs::exists(folder_ / "logs/k"));
+}
+
+TEST_F(RunsCommand, a_run_is_the_child_of_the_one_that_was_named) {
+  if (!track::has_sqlite3()) GTEST_SKIP() << "there is no sqlite3 program";
+  const auto lost = train("b", {"--set", "track.parent=nobody"});
+  EXPECT_EQ(lost.code, 2);
+  EXPECT_THAT(lost.err, HasSubstr("track.parent says so"));
+  EXPECT_FALSE(fs::exists(folder_ / "runs/b"));
+  ASSERT_EQ(train("a").code, 0);
+  const auto child = train("b", {"--set", "track.parent=latest"});
+  ASSERT_EQ(child.code, 0) << child.err;
+  EXPECT_EQ(
+      track::row(
+          folder_ / "mlflow.db",
+          "SELECT c.name, p.name FROM tags t "
+          "JOIN runs c ON c.run_uuid=t.run_uuid "
+          "JOIN runs p ON p.run_uuid=t.value "
+          "WHERE t.key='mlflow.parentRunId'"),
+      "b|a");
+  EXPECT_THAT(
+      tests::read_bytes(folder_ / "runs/b/config.toml"),
+      HasSubstr("parent = \"a\""));
+}
+
+// An update's own gradients, which no checkpoint holds.
+TEST_F(RunsCommand, histograms_have_the_gradients_of_plain_sgd_too) {
+  const auto trained = train(
+      "a",
+      {"--set",
+       "optimizer.name=sgd",
+       "--set",
+       "optimizer.momentum=0",
+       "--set",
+       "track.mlflow=off",
+       "--set",
+       "track.histograms=true"});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  EXPECT_THAT(
+      tests::read_bytes(folder_ / "runs/a/journal.jsonl"),
+      AllOf(HasSubstr("\"event\":\"gradients\""), HasSubstr("\"counts\":[")));
 }
 
 TEST_F(RunsCommand, places_that_cannot_be_are_told_before_the_run) {
@@ -163,22 +218,6 @@ TEST_F(RunsCommand, lists_are_tables_json_and_csv) {
       runs({"list", "--csv"}).out,
       AllOf(HasSubstr("run,status,model"), HasSubstr("\nk,unfinished,")));
   EXPECT_EQ(runs({"sort"}).code, 2);
-}
-
-TEST(CheckpointHistograms, CountEveryFiniteNumberOnce) {
-  auto made = graph::make_tensor(graph::DType::kFloat32, {5});
-  const std::array<float, 5> numbers{-1, 0, 0.5F, 2, HUGE_VALF};
-  std::memcpy(made.bytes, numbers.data(), sizeof numbers);
-  const auto buckets = cli::buckets_of(made.data);
-  ASSERT_EQ(buckets.size(), 30U);
-  EXPECT_EQ(buckets.front().left, -1);
-  EXPECT_NEAR(buckets.back().right, 2, 1e-12);
-  double count = 0;
-  for (const auto& bucket : buckets)
-    count += bucket.count;
-  EXPECT_EQ(count, 4);
-  EXPECT_EQ(buckets.front().count, 1);
-  EXPECT_EQ(buckets.back().count, 1);
 }
 
 } // namespace

@@ -57,6 +57,18 @@ TEST(LiveLine, on_a_narrow_terminal_the_bar_goes_before_the_words) {
         static_cast<std::size_t>(width));
 }
 
+TEST(LiveLine, has_how_far_trackers_are_behind_even_when_it_is_narrow) {
+  EXPECT_EQ(backlog_text({}), "");
+  EXPECT_EQ(backlog_text({1240, 0}), "mlflow 1,240 behind");
+  const std::string both = backlog_text({7, 2});
+  EXPECT_EQ(both, "mlflow 7 behind, tensorboard 2 behind");
+  for (const int width : {80, 140})
+    EXPECT_THAT(
+        glimpse_text(a_glimpse(), 12, "images", width, both), HasSubstr(both));
+  EXPECT_THAT(
+      glimpse_text(a_glimpse(), 12, "images", 140), Not(HasSubstr("behind")));
+}
+
 TEST(LiveLine, says_nothing_that_is_not_known) {
   train::Glimpse glimpse = a_glimpse();
   glimpse.steps = 0; // a stream

@@ -123,12 +123,14 @@ TEST_F(Supervised, three_deaths_in_one_step_end_it_with_an_explanation) {
   EXPECT_EQ(starts_, 3);
   EXPECT_THAT(said_, HasSubstr("3 times in a row in step 4"));
   const auto events = journal::read_journal(directory().journal());
-  ASSERT_EQ(events.size(), 5U);
+  ASSERT_EQ(events.size(), 6U);
   EXPECT_EQ(events[1].kind, "death");
   EXPECT_EQ(events[3].count("number"), 3);
-  EXPECT_EQ(events[4].kind, "end");
-  EXPECT_EQ(events[4].text("status"), "failed");
-  EXPECT_THAT(*events[4].text("why"), HasSubstr("SIGSEGV"));
+  EXPECT_EQ(events[4].kind, "artifact");
+  EXPECT_TRUE(fs::exists(directory().path / *events[4].text("path")));
+  EXPECT_EQ(events[5].kind, "end");
+  EXPECT_EQ(events[5].text("status"), "failed");
+  EXPECT_THAT(*events[5].text("why"), HasSubstr("SIGSEGV"));
 }
 
 TEST_F(Supervised, what_died_before_its_journal_begins_anew) {
@@ -189,6 +191,29 @@ TEST_F(Supervised, a_signal_that_reached_only_the_supervisor_is_passed_on) {
           flag("ready"),
           "; while :; do sleep 0.02; done"));
   EXPECT_EQ(ending.code, 75);
+}
+
+// Between the decision to start it and its first instruction, say.
+TEST_F(Supervised, one_that_came_before_the_trainer_is_not_lost) {
+  assignment_.begin = [this] {
+    if (++starts_ == 1) ::raise(SIGTERM);
+  };
+  const auto ending =
+      run("trap 'exit 75' TERM; i=0; while [ $i -lt 200 ]; do sleep 0.05; "
+          "i=$((i+1)); done; exit 3");
+  EXPECT_TRUE(ending.code == 75 || ending.signal == SIGTERM) << ending.code;
+  EXPECT_EQ(starts_, 1);
+}
+
+// One that never listens ends by itself, and not of the signal.
+TEST_F(Supervised, what_listens_late_is_not_ended_before_it_does) {
+  assignment_.listens_late = true;
+  assignment_.program = [] { return "/bin/sleep"; };
+  assignment_.arguments = {"1.5"};
+  assignment_.begin = [] { ::raise(SIGTERM); };
+  const auto ending = supervise(assignment_);
+  EXPECT_EQ(ending.code, 0);
+  EXPECT_EQ(ending.signal, 0);
 }
 
 TEST_F(Supervised, one_that_reached_both_is_not_doubled) {
