@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 
 #include "images.h"
 #include "temper/base/text.h"
+#include "tests/data/tar_writer.h"
 #include "tests/temp_folder.h"
 #include "training.h"
 
@@ -66,6 +68,7 @@ TEST_P(Hang, it_is_named_and_the_run_completes) {
   for (const auto& event : events) {
     if (event.kind != "hang") continue;
     EXPECT_EQ(event.text("phase"), place.phase);
+    EXPECT_LE(event.number("silent_s").value_or(100), 4 + 5);
     EXPECT_THAT(event.text("in_hand").value_or(""), HasSubstr(place.in_hand));
     const auto stacks = event.text("stacks");
     ASSERT_TRUE(stacks);
@@ -103,22 +106,115 @@ class SilentServer {
   int port_ = 0;
 };
 
+// Whoever never answers: the server, or the system on the way to it.
+class HangOfTracker : public testing::TestWithParam<const char*> {};
+
 // Training neither waits for it nor is started again because of it.
-TEST(HangOfTracker, a_server_that_never_answers_holds_nobody_up) {
-  if (!full()) GTEST_SKIP() << "only in the full form: make torture.";
+TEST_P(HangOfTracker, it_is_named_and_holds_nobody_up) {
+  const bool server_only = std::string(GetParam()) == "server";
+  if (!server_only && !full())
+    GTEST_SKIP() << "only in the full form: make torture.";
   const SilentServer server;
   const tests::TempFolder folder;
   write_small_network(folder / "net.pt2");
   SmallRun run;
   run.folder = folder.path();
   run.name = "tracker";
-  run.set = {"watchdog.seconds=4", "track.mlflow=" + server.address()};
-  Training training(run);
+  run.steps = 1'000'000'000;
+  run.set = {"watchdog.seconds=2", "track.mlflow=" + server.address()};
+  if (!server_only) run.flags = {"--no-supervise"};
+  Environment extra;
+  if (!server_only)
+    extra = {
+        {"LD_PRELOAD", TEMPER_HANG_SHIM},
+        {"HANG_CALL", "connect"},
+        {"HANG_ONCE", folder.text("once")}};
+  {
+    Training training(run, extra);
+    ASSERT_TRUE(training.reach_event("hang")) << training.output();
+    ASSERT_TRUE(training.reach(training.last_step() + 20));
+    ::kill(training.pid(), SIGTERM);
+    EXPECT_EQ(training.wait(), 75) << training.output();
+  }
+  for (const auto& event : journal_of(run)) {
+    if (event.kind != "hang") continue;
+    EXPECT_EQ(event.text("phase"), "telling a tracker");
+    EXPECT_THAT(
+        event.text("in_hand").value_or(""), HasSubstr(server.address()));
+    EXPECT_GE(event.number("silent_s").value_or(0), 2);
+    EXPECT_LE(event.number("silent_s").value_or(100), 2 + 5);
+  }
+  SmallRun rest = run;
+  rest.steps = last_step_of(journal_of(run)) + 10;
+  auto resume = Training::resume_of(run);
+  for (const std::string& change :
+       {std::string("track.mlflow=off"), cat("train.max_steps=", rest.steps)}) {
+    resume.emplace_back("--set");
+    resume.push_back(change);
+  }
+  Training training(rest, resume, {});
   EXPECT_EQ(training.wait(), 0) << training.output();
   const auto events = journal_of(run);
-  EXPECT_EQ(faults_of_journal(events, run.steps), "");
-  EXPECT_EQ(count_kind(events, "hang"), 0);
+  EXPECT_EQ(faults_of_journal(events, rest.steps), "");
   EXPECT_EQ(count_kind(events, "death"), 0);
+  RecordProperty("cases", 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Torture,
+    HangOfTracker,
+    testing::Values("server", "system"),
+    [](const auto& place) { return std::string(place.param); });
+
+// One sample's members of an archive.
+std::string sample_of_archive(const tests::TempFolder& folder, int i) {
+  data::write_png(
+      folder / "sample.png",
+      data::picture(8, 8, 3, 1, static_cast<std::uint32_t>(i)));
+  return data::tar_member(
+             cat(i, ".png"), tests::read_bytes(folder / "sample.png")) +
+      data::tar_member(cat(i, ".cls"), cat(i % 4));
+}
+
+// A generator of somebody's own that stops answering, once.
+TEST(HangOfProgram, it_is_named_and_the_run_completes) {
+  const tests::TempFolder folder;
+  write_small_network(folder / "net.pt2");
+  constexpr int kSamples = 48;
+  for (int i = 0; i < kSamples; ++i)
+    folder.write(cat("s", i), sample_of_archive(folder, i));
+  folder.write(
+      "generate",
+      cat("cd ",
+          folder.text(""),
+          "; i=$TEMPER_START; while [ $i -lt ",
+          kSamples,
+          " ]; do if [ $i -eq 20 ] && [ ! -e once ]; then touch once; ",
+          "sleep 60; fi; cat s$i; i=$((i+1)); done\n"));
+  SmallRun run;
+  run.folder = folder.path();
+  run.name = "program";
+  run.data = "cmd:sh " + folder.text("generate");
+  run.steps = 30;
+  run.set = {
+      "watchdog.seconds=2", "data.image_size=8", "checkpoint.every_steps=1"};
+  Training training(run);
+  ASSERT_EQ(training.wait(), 0) << training.output();
+  EXPECT_TRUE(std::filesystem::exists(folder / "once"));
+  const auto events = journal_of(run);
+  EXPECT_EQ(faults_of_journal(events, run.steps), "");
+  EXPECT_EQ(count_kind(events, "death"), 0);
+  ASSERT_EQ(count_kind(events, "hang"), 1) << training.output();
+  for (const auto& event : events) {
+    if (event.kind != "hang") continue;
+    EXPECT_EQ(event.text("phase"), "waiting for data");
+    EXPECT_EQ(event.text("in_hand"), cat("sample 20 of ", run.data));
+    const std::string report = tests::read_bytes(
+        run.directory().path / event.text("stacks").value_or("none"));
+    EXPECT_THAT(report, HasSubstr(run.data));
+    EXPECT_THAT(report, HasSubstr("thread "));
+  }
+  RecordProperty("cases", 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(

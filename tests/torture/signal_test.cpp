@@ -15,6 +15,7 @@ namespace temper::torture {
 namespace {
 
 constexpr int kStopped = 75;
+constexpr int kInterrupted = 130;
 
 class Signals : public testing::Test {
  protected:
@@ -47,8 +48,9 @@ TEST_F(Signals, a_run_that_is_stopped_goes_on_to_the_same_end) {
       ? std::vector<int>{SIGTERM, SIGINT, SIGHUP}
       : std::vector<int>{SIGTERM, SIGINT};
   int done = 0;
+  int all_stops = 0; // a run may end before the signal reaches it
   for (const int signal : signals)
-    for (int i = 0; i < cases(1, 20); ++i) {
+    for (int i = 0; i < repeats(1); ++i) {
       const SmallRun run = small(cat("signal-", signal, "-", i));
       int stops = 0;
       {
@@ -64,6 +66,7 @@ TEST_F(Signals, a_run_that_is_stopped_goes_on_to_the_same_end) {
                                                    << training.output();
         stops += code == kStopped ? 1 : 0;
       }
+      all_stops += stops;
       if (stops > 0) {
         Training again(run, Training::resume_of(run), {});
         EXPECT_EQ(again.wait(), 0) << again.output();
@@ -72,6 +75,106 @@ TEST_F(Signals, a_run_that_is_stopped_goes_on_to_the_same_end) {
       EXPECT_EQ(state_of(run), reference);
       ++done;
     }
+  EXPECT_GT(all_stops, 0);
+  RecordProperty("cases", done);
+}
+
+// While its libraries load, while it measures, whenever.
+TEST_F(Signals, a_run_that_has_hardly_begun_leaves_nothing_or_can_go_on) {
+  std::mt19937_64 random{7};
+  const std::vector<int> signals = full()
+      ? std::vector<int>{SIGTERM, SIGINT, SIGHUP}
+      : std::vector<int>{SIGTERM, SIGINT};
+  int done = 0;
+  for (const int signal : signals)
+    for (int i = 0; i < repeats(2); ++i) {
+      SmallRun run = small(cat("early-", signal, "-", i));
+      run.steps = 60;
+      run.set = {"plan.seconds=1"};
+      Training training(
+          run, {{"TEMPER_CACHE_DIR", folder_.text("cache-" + run.name)}});
+      // The supervisor must have begun to listen.
+      ASSERT_TRUE(training.reach_child()) << training.output();
+      std::this_thread::sleep_for(std::chrono::milliseconds(random() % 2500));
+      ::kill(i % 2 == 0 ? -training.pid() : training.pid(), signal);
+      const int code = training.wait();
+      ++done;
+      EXPECT_TRUE(code == kStopped || code == kInterrupted || code == 0)
+          << code << "\n"
+          << training.output();
+      if (!std::filesystem::exists(run.directory().path)) {
+        EXPECT_EQ(code, kInterrupted) << training.output();
+        continue;
+      }
+      if (code != 0) {
+        Training again(run, Training::resume_of(run), {});
+        EXPECT_EQ(again.wait(), 0) << again.output();
+      }
+      EXPECT_EQ(faults_of_journal(journal_of(run), run.steps), "");
+    }
+  RecordProperty("cases", done);
+}
+
+// Whoever presses Ctrl-C twice does not want to wait.
+TEST_F(Signals, a_second_ctrl_c_ends_it_at_once_and_a_checkpoint_stays) {
+  SmallRun undisturbed = small("reference");
+  undisturbed.steps = 60;
+  {
+    Training training(undisturbed);
+    ASSERT_EQ(training.wait(), 0) << training.output();
+  }
+  int done = 0;
+  for (int i = 0; i < repeats(2); ++i) {
+    SmallRun run = small(cat("twice-", i));
+    run.steps = 60;
+    Training training(run);
+    ASSERT_TRUE(training.reach_event("checkpoint")) << training.output();
+    ::kill(-training.pid(), SIGINT);
+    std::this_thread::sleep_for(std::chrono::milliseconds(random_() % 20));
+    ::kill(-training.pid(), SIGINT);
+    const int code = training.wait();
+    // The first may have been enough.
+    EXPECT_TRUE(code == kInterrupted || code == kStopped) << code << "\n"
+                                                          << training.output();
+    Training again(run, Training::resume_of(run), {});
+    EXPECT_EQ(again.wait(), 0) << again.output();
+    EXPECT_EQ(faults_of_journal(journal_of(run), run.steps), "");
+    EXPECT_EQ(state_of(run), state_of(undisturbed));
+    ++done;
+  }
+  RecordProperty("cases", done);
+}
+
+// While the supervisor waits before it starts the next trainer.
+TEST_F(Signals, between_two_trainers_it_stops_as_well) {
+  int done = 0;
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+    if (signal == SIGHUP && !full()) continue;
+    SmallRun run = small(cat("between-", signal));
+    run.set = {"checkpoint.every_steps=0", "checkpoint.every_seconds=0"};
+    run.data = "synthetic:images=3200,size=8,classes=4";
+    Training training(run);
+    ASSERT_TRUE(training.reach(5)) << training.output();
+    ::kill(training.pid(), SIGUSR1);
+    ASSERT_TRUE(training.reach_event("checkpoint")) << training.output();
+    // The second time there is no newer checkpoint, and a pause.
+    for (int i = 0; i < 2; ++i) {
+      const auto trainer = training.trainer();
+      ASSERT_TRUE(trainer);
+      ::kill(*trainer, SIGKILL);
+      while (i == 0 && !training.ended() &&
+             (!training.trainer() || training.trainer() == trainer))
+        std::this_thread::sleep_for(std::chrono::milliseconds(3));
+    }
+    ASSERT_TRUE(training.reach_word("started again in")) << training.output();
+    ::kill(training.pid(), signal);
+    EXPECT_EQ(training.wait(), kStopped) << training.output();
+    EXPECT_NE(training.output().find("--resume goes on"), std::string::npos);
+    Training again(run, Training::resume_of(run), {});
+    EXPECT_EQ(again.wait(), 0) << again.output();
+    EXPECT_EQ(faults_of_journal(journal_of(run), run.steps), "");
+    ++done;
+  }
   RecordProperty("cases", done);
 }
 

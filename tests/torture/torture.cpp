@@ -47,7 +47,11 @@ constexpr Gate kGates[] = {
     {"out of memory at any allocation, device",
      "temper_mps_tests",
      "*Transaction*"},
-    {"signals in every phase", "temper_torture_tests", "Signals.*"},
+    {"memory.budget at 60, 40 and 25 % of the peak",
+     "temper_forecast_tests",
+     "*Budgets.AQuarter*"},
+    {"signals in every phase", "temper_torture_tests", "*Signal*"},
+    {"the same step dies again", "temper_torture_tests", "Deaths.*"},
     {"hangs", "temper_torture_tests", "*Hang*"},
     {"soak, images of every size", "temper_torture_tests", "Soak.*"},
 };

@@ -86,6 +86,12 @@ bool full() {
   return asked && !asked->empty() && *asked != "0";
 }
 
+int repeats(int short_form) {
+  if (!full()) return short_form;
+  const auto asked = variable(current_environment(), "TEMPER_TORTURE");
+  return static_cast<int>(parse_int(asked.value_or("")).value_or(1));
+}
+
 std::vector<std::string> SmallRun::arguments() const {
   std::vector<std::string> all{"train"};
   std::vector<std::string> keys{
@@ -198,6 +204,35 @@ bool Training::reach_event(const std::string& kind) {
   }
 }
 
+bool Training::reach_child() {
+  for (;;) {
+    const bool over = ended().has_value();
+    const auto children =
+        read_small_file(cat("/proc/", pid_, "/task/", pid_, "/children"));
+    if (children && !trim(*children).empty()) return true;
+    if (over) return false;
+    nap();
+  }
+}
+
+bool Training::reach_file(const fs::path& path) {
+  for (;;) {
+    const bool over = ended().has_value();
+    if (fs::exists(path)) return true;
+    if (over) return false;
+    nap();
+  }
+}
+
+bool Training::reach_word(const std::string& word) {
+  for (;;) {
+    const bool over = ended().has_value();
+    if (contains(output(), word)) return true;
+    if (over) return false;
+    nap();
+  }
+}
+
 std::string Training::output() const {
   return tests::read_bytes(log_);
 }
@@ -213,6 +248,13 @@ std::int64_t count_kind(
   for (const auto& event : events)
     count += event.kind == kind ? 1 : 0;
   return count;
+}
+
+std::int64_t last_step_of(const std::vector<journal::Event>& events) {
+  std::int64_t last = 0;
+  for (const auto& event : events)
+    if (event.kind == "step") last = event.count("step").value_or(last);
+  return last;
 }
 
 std::string state_of(const SmallRun& run) {

@@ -25,6 +25,9 @@ T cases(T short_form, T full_form) {
   return full() ? full_form : short_form;
 }
 
+// How often what comes at random is tried: what TEMPER_TORTURE says.
+int repeats(int short_form);
+
 // A network with all that makes a resume hard, and next to no work:
 // convolution, BatchNorm, dropout. Writes a .pt2 file.
 void write_small_network(const std::filesystem::path& path);
@@ -62,6 +65,8 @@ class Training {
   }
   // Of the process that trains; nothing before it has its directory.
   std::optional<pid_t> trainer() const;
+  // Until the supervisor has started a trainer.
+  bool reach_child();
   // Its exit code, or minus the signal it died of.
   int wait();
   // Nothing while it goes on.
@@ -72,6 +77,10 @@ class Training {
   bool reach(std::int64_t step);
   // Until the journal has an event of that kind.
   bool reach_event(const std::string& kind);
+  // Until there is such a file.
+  bool reach_file(const std::filesystem::path& path);
+  // Until it has said that.
+  bool reach_word(const std::string& word);
   std::string output() const; // of both streams
 
  private:
@@ -87,6 +96,9 @@ std::vector<journal::Event> journal_of(const SmallRun& run);
 std::int64_t count_kind(
     const std::vector<journal::Event>& events,
     const std::string& kind);
+
+// 0: none.
+std::int64_t last_step_of(const std::vector<journal::Event>& events);
 
 // SHA-256 of the last checkpoint: every tensor and every counter. The place in
 // the journal and the seconds spent are left out: they tell of the
