@@ -106,6 +106,39 @@ std::int64_t GradientWalk::parameter_gradients(const Node& node) const {
   return bytes;
 }
 
+// What oneDNN holds beside a filter's gradient: the same in its own order, once
+// more on the way to channels that come last, and for filters of one channel
+// blocks of 16 by 16 that are mostly empty.
+std::int64_t GradientWalk::onednn_copies(const Node& node) const {
+  const std::int64_t once = parameter_gradients(node);
+  const NodeArguments arguments(node, known_);
+  const Shape* weight = arguments.find_tensor("weight");
+  if (!options_.channels_last || weight == nullptr || weight->sizes.size() != 4)
+    return once;
+  const std::int64_t window = weight->sizes[2] * weight->sizes[3];
+  const auto& made = known_.tensors.at(values_made(node).front()).sizes;
+  constexpr std::int64_t kBlock = 16 * 16;
+  const bool depthwise =
+      weight->sizes[1] == 1 && arguments.integer("groups", 1) > 1;
+  if (depthwise && made[2] * made[3] > 1)
+    return once + bytes_of(*weight) * kBlock;
+  return (weight->sizes[1] > 1 && window > 1 ? 2 : 1) * once;
+}
+
+// What a node holds beside its gradients while it computes them. Pooling takes
+// its indices and its result into the order of channels that come last.
+std::int64_t GradientWalk::copies(const Node& node) const {
+  if (goes_to_onednn(node, known_, options_.threads))
+    return onednn_copies(node);
+  const Shape* input = NodeArguments(node, known_).find_tensor("self");
+  if (!options_.channels_last || input == nullptr ||
+      !starts_with(op_name(node.op).name, "max_pool2d"))
+    return 0;
+  const auto& made = known_.tensors.at(values_made(node).front());
+  constexpr std::int64_t kIndex = 8;
+  return bytes_of(*input) + kIndex * element_count(made.sizes);
+}
+
 // Those that stay, the first time a parameter gets one.
 std::int64_t GradientWalk::new_gradients(const Node& node) {
   std::int64_t bytes = 0;
@@ -141,14 +174,11 @@ void GradientWalk::through(
     }
     if (!of_value_.emplace(read, own).second) second_.emplace_back(read, own);
   }
-  // A convolution's gradient is held twice where oneDNN computes it, in its
-  // order and in ours.
   passing_ = parameter_gradients(node);
-  const std::int64_t twice =
-      goes_to_onednn(node, known_, options_.threads) ? passing_ : 0;
-  memory.take(passing_ + twice);
+  const std::int64_t beside = copies(node);
+  memory.take(passing_ + beside);
   memory.note(index, true);
-  memory.give_back(twice);
+  memory.give_back(beside);
   for (const auto& made : values_made(node))
     if (const auto found = of_value_.find(made); found != of_value_.end()) {
       release(found->second, memory);

@@ -21,6 +21,9 @@ struct LivenessOptions {
   // The parameters' gradients stay once they are computed, as they do in the
   // first of a step's backward passes; else each is there only while computed.
   bool keep_gradients = false;
+  // Images and filters have their channels last, and a CPU computes: parts of
+  // the backward pass then keep a second copy in the other order.
+  bool channels_last = false;
   // Of the CPU that computes, which decide what goes to oneDNN; 0: a device
   // without it.
   int threads = 2;

@@ -21,7 +21,7 @@ StepMemory step_memory(const ForecastRequest& request) {
   options.loss = request.facts.loss;
   options.device = request.setting.device;
   options.bytes = request.layout.bytes;
-  options.channels_last = request.layout.channels_last;
+  options.channels_last = request.setting.layout == "channels_last";
   options.threads = request.setting.threads;
   options.libtorch = request.machine.libtorch.version;
   return StepMemory(*request.model.program, request.config, options);

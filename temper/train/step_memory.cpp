@@ -202,7 +202,9 @@ StepBytes StepMemory::at(int batch, int at_once) const {
   // Attention on the CPU as one kernel that keeps no weights.
   how.fused_attention = version && *version >= Version{2, 2, 0};
   how.adds_in_place = version && *version >= Version{2, 0, 0};
-  how.threads = options_.device == "cpu" ? options_.threads : 0;
+  const bool cpu = options_.device == "cpu";
+  how.threads = cpu ? options_.threads : 0;
+  how.channels_last = cpu && options_.channels_last;
   how.scratch_bytes.resize(graph_.nodes.size(), 0);
   if (!scores_.empty())
     how.scratch_bytes.back() =

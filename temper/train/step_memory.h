@@ -17,7 +17,7 @@ struct StepMemoryOptions {
   std::string loss = "cross_entropy";
   std::string device = "cpu";
   bool bytes = false; // images come as bytes and become floats
-  bool channels_last = false;
+  bool channels_last = false; // images and filters, in the model
   int threads = 2; // that compute
   std::string libtorch; // its version; empty: as the oldest
 };

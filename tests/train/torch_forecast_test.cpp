@@ -26,6 +26,7 @@ struct Case {
   double decay = 0;
   double ema = 0;
   std::string stem = "";
+  bool channels_last = false;
 };
 
 // The name of the test, in GoogleTest's lists.
@@ -43,6 +44,7 @@ Setup set_up(const Case& each) {
   Setup made;
   Sample& sample = made.sample;
   sample.config = sgd();
+  sample.channels_last = each.channels_last;
   sample.config.optimizer.name = each.optimizer;
   sample.config.optimizer.weight_decay = each.decay;
   sample.config.train.ema = each.ema;
@@ -107,6 +109,7 @@ Found measure(const Case& each, const std::string& device) {
   options.device = device;
   options.threads = at::get_num_threads();
   options.libtorch = libtorch::facts().version;
+  options.channels_last = each.channels_last;
   found.parts =
       StepMemory(model::build(made.sample.zoo), made.sample.config, options)
           .at(each.batch, each.at_once);
@@ -146,6 +149,9 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"resnet18", 8},
         Case{"resnet18", 8, 2},
         Case{"resnet18", 64, 0, 32, "sgd", 0, 0, "cifar"},
+        Case{"resnet18", 64, 0, 32, "sgd", 0, 0, "cifar", true},
+        Case{"mobilenet_v2", 8, 0, 32, "sgd", 0, 0, "", true},
+        Case{"cnn", 32, 0, 32, "sgd", 0, 0, "", true},
         Case{"resnet34", 4},
         Case{"resnet50", 4},
         Case{"resnet50", 4, 1, 64},
