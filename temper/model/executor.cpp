@@ -1,5 +1,7 @@
 #include "temper/model/executor.h"
 
+#include <ATen/core/grad_mode.h>
+
 #include <array>
 #include <utility>
 

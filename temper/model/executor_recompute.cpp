@@ -8,6 +8,7 @@
 // of its uses, last first. So each use of an entering value is an input of its
 // own here, listed in that order.
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/custom_class.h>

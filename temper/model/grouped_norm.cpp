@@ -1,5 +1,7 @@
 #include "temper/model/grouped_norm.h"
 
+#include <ATen/core/grad_mode.h>
+
 #include <algorithm>
 #include <utility>
 

@@ -1,6 +1,7 @@
 #include "temper/train/engine_state.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include "temper/base/error.h"
 #include "temper/base/text.h"

@@ -1,6 +1,7 @@
 #include "temper/train/evaluation.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 #include <utility>

@@ -1,6 +1,7 @@
 #include "temper/train/losses.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 namespace temper::train {
 

@@ -1,6 +1,7 @@
 #include "temper/train/unread_steps.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <cmath>
 #include <utility>

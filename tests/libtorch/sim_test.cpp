@@ -1,5 +1,6 @@
 // The simulated device: the CPU's numbers bit for bit, exact counts, and
 // failures that arrive as exceptions and leave nothing behind.
+#include <ATen/core/grad_mode.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/nn/modules/batchnorm.h>

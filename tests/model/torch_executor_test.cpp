@@ -1,6 +1,7 @@
 // The executor on small graphs: what it refuses and how it says so, numbers,
 // hooks, kernels handed in, what older LibTorch lacks.
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,6 +1,7 @@
 // Segments that are computed again: the same bits, the same statistics, the
 // same random numbers, less memory.
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
 // Graphs as TorchScript: LibTorch and Python run what was written, and make of
 // it what the executor makes.
+#include <ATen/core/grad_mode.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/csrc/jit/api/module.h>

@@ -1,5 +1,6 @@
 // Exported networks trained here as Python trained them: losses, gradients,
 // buffers, eval mode.
+#include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 #include <torch/optim/sgd.h>
 

@@ -2,6 +2,7 @@
 // logits, gradients and statistics, trained and evaluated. In float64 to many
 // digits, which proves the graphs; in float32 to what float32 can.
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>

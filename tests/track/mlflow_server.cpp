@@ -294,7 +294,8 @@ class MlflowServer::Body {
       if (!keys.insert(param["key"]).second) complain("a param twice");
       const auto [at, fresh] =
           into.params.emplace(param["key"], param["value"]);
-      if (!fresh && at->second != param["value"]) complain("a changed param");
+      if (!fresh && at->second != text(param, "value"))
+        complain("a changed param");
     }
     keys.clear();
     for (const Json& tag : tags)

@@ -2,6 +2,7 @@
 // step of plain SGD, whole and in slices.
 #include "temper/train/tasks.h"
 
+#include <ATen/core/grad_mode.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/nn/functional/loss.h>
