@@ -198,11 +198,11 @@ StepBytes StepMemory::at(int batch, int at_once) const {
   const auto symbols = graph::bind_batch(graph_, slice);
   const auto known = graph::infer(graph_, symbols);
   graph::LivenessOptions how;
+  const bool cpu = options_.device == "cpu";
   const auto version = parse_version(options_.libtorch);
   // Attention on the CPU as one kernel that keeps no weights.
-  how.fused_attention = version && *version >= Version{2, 2, 0};
+  how.fused_attention = cpu && version && *version >= Version{2, 2, 0};
   how.adds_in_place = version && *version >= Version{2, 0, 0};
-  const bool cpu = options_.device == "cpu";
   how.threads = cpu ? options_.threads : 0;
   how.channels_last = cpu && options_.channels_last;
   how.scratch_bytes.resize(graph_.nodes.size(), 0);
