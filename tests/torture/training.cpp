@@ -156,8 +156,10 @@ std::optional<pid_t> Training::trainer() const {
   const auto text = read_small_file(run_.directory().lock());
   if (!text) return std::nullopt;
   const auto pid = parse_int(trim(*text));
-  // Between a death and the next start it is the one that died.
-  if (!pid || ::kill(static_cast<pid_t>(*pid), 0) != 0) return std::nullopt;
+  // Between a death and the next start it is the one that died; when the run is
+  // over, the supervisor, which looks at how it ended.
+  if (!pid || *pid == pid_ || ::kill(static_cast<pid_t>(*pid), 0) != 0)
+    return std::nullopt;
   return static_cast<pid_t>(*pid);
 }
 
