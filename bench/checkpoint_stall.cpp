@@ -71,7 +71,7 @@ int main(int count, char** arguments) {
       const double all_s = clock_s(CLOCK_PROCESS_CPUTIME_ID);
       Snapshot copy = copy_of(state);
       copy.update = save;
-      writer.submit(std::move(copy), false);
+      writer.submit(std::move(copy));
       const double held_s = clock_s(CLOCK_THREAD_CPUTIME_ID) - begin_s;
       writer.wait();
       copy_s += held_s / kSaves;

@@ -29,6 +29,7 @@ struct Snapshot {
   std::string config; // of the run, TOML; empty in format 1
   // How good it is, larger is better; nothing: not judged.
   std::optional<double> score;
+  bool best = false; // of the run until then
   graph::Weights tensors;
 };
 
@@ -44,7 +45,12 @@ class Store {
   // Written, synced, read back and verified before it gets its name; only then
   // older ones go. Error when the disk does not take it: the old ones stay.
   // One of the same update is replaced, and one of the two is always there.
-  void save(const Snapshot& snapshot, bool best);
+  void save(const Snapshot& snapshot);
+
+  // For a run that goes on from `newest`, which load_latest() gave: clears away
+  // what a crash left, and makes `latest` and `best` name what they would if
+  // there had been none. A disk that refuses is told, and no error.
+  void recover(const Snapshot& newest);
 
   // The newest valid one; those that are damaged are passed over with a
   // warning. Nothing when there is none.
@@ -61,6 +67,7 @@ class Store {
 
   void settle();
   void place(std::int64_t update);
+  void point_to(const Snapshot& newest) const;
   const Known& known(std::int64_t update);
   void remove_old();
 

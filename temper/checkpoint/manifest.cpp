@@ -75,6 +75,7 @@ Manifest read_second_format(const json& file, const std::string& text) {
   read_counters(file, made.counters);
   made.counters.config = file.at("config");
   if (file.contains("score")) made.counters.score = file.at("score");
+  made.counters.best = file.value("best", false);
   made.file_bytes = file.at("file").at("bytes");
   made.file_sum = sum_in(file.at("file").at("sum"));
   for (const auto& [name, sum] : file.at("tensors").items())
@@ -130,6 +131,7 @@ std::string to_text(const Manifest& manifest) {
        {{"bytes", manifest.file_bytes}, {"sum", hex(manifest.file_sum)}}},
       {"tensors", sums}};
   if (from.score && std::isfinite(*from.score)) made["score"] = *from.score;
+  if (from.best) made["best"] = true;
   std::string body = made.dump(1, ' ', false, json::error_handler_t::replace);
   body.resize(body.size() - 2); // its last line, "\n}"
   return with_sum(body);

@@ -110,7 +110,7 @@ std::vector<std::int64_t> Store::list() const {
   return sorted;
 }
 
-void Store::save(const Snapshot& snapshot, bool best) {
+void Store::save(const Snapshot& snapshot) {
   make_folder(folder_);
   if (known_.empty()) sync_way_to(folder_);
   settle();
@@ -129,10 +129,32 @@ void Store::save(const Snapshot& snapshot, bool best) {
     throw;
   }
   known_[snapshot.update] = {true, snapshot.score};
-  const std::string name = folder_name(snapshot.update) + "\n";
-  write_file_atomically(folder_ / "latest", name);
-  if (best) write_file_atomically(folder_ / "best", name);
+  point_to(snapshot);
   remove_old();
+}
+
+void Store::recover(const Snapshot& newest) {
+  try {
+    settle();
+    known_[newest.update] = {true, newest.score};
+    point_to(newest);
+  } catch (const Error& error) {
+    log::warn(
+        cat(error.what(),
+            " What an interruption left in the checkpoints stays until the "
+            "next one is saved."));
+  }
+}
+
+// The last act of a save, which an interruption can leave out.
+void Store::point_to(const Snapshot& newest) const {
+  const std::string name = folder_name(newest.update) + "\n";
+  const auto write = [&](const char* pointer) {
+    if (read_small_file(folder_ / pointer, 4096) != name)
+      write_file_atomically(folder_ / pointer, name);
+  };
+  write("latest");
+  if (newest.best) write("best");
 }
 
 // What a crash left: half of something, or two of the same update.

@@ -26,16 +26,16 @@ Writer::~Writer() {
   thread_.join();
 }
 
-void Writer::submit(Snapshot snapshot, bool best, bool last) {
+void Writer::submit(Snapshot snapshot, bool last) {
   {
     const std::lock_guard lock(mutex_);
     const auto outdated = [&](const Job& job) {
-      return !job.last && (!job.best || best);
+      return !job.last && (!job.snapshot.best || snapshot.best);
     };
     waiting_.erase(
         std::remove_if(waiting_.begin(), waiting_.end(), outdated),
         waiting_.end());
-    waiting_.push_back({std::move(snapshot), best, last});
+    waiting_.push_back({std::move(snapshot), last});
   }
   changed_.notify_all();
 }
@@ -83,13 +83,13 @@ Written Writer::write(const Job& job) {
   const auto begin = std::chrono::steady_clock::now();
   Written written;
   written.update = job.snapshot.update;
-  written.best = job.best;
+  written.best = job.snapshot.best;
   written.last = job.last;
   for (const auto& [name, tensor] : job.snapshot.tensors)
     written.bytes += tensor.byte_count;
   try {
     if (before_) before_();
-    store_.save(job.snapshot, job.best);
+    store_.save(job.snapshot);
   } catch (const std::exception& error) {
     written.failed = error.what();
     if (written.failed.empty()) written.failed = "for an unknown reason.";

@@ -41,7 +41,7 @@ class Writer {
 
   // Takes it over and comes back at once. `last`: of the run or of its stop,
   // which no other takes the place of. The best waits until a better one comes.
-  void submit(Snapshot snapshot, bool best, bool last = false);
+  void submit(Snapshot snapshot, bool last = false);
   // Those that have ended since the last call, oldest first.
   std::vector<Written> take();
   // Waits at most so long; true: none waits and none is being written.
@@ -52,7 +52,6 @@ class Writer {
  private:
   struct Job {
     Snapshot snapshot;
-    bool best = false;
     bool last = false;
   };
 

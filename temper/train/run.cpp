@@ -131,6 +131,7 @@ RunResult run(const RunRequest& asked) {
       result.directory.checkpoints(),
       {static_cast<int>(request.config.checkpoint.keep_last),
        static_cast<int>(request.config.checkpoint.keep_best)});
+  if (snapshot != nullptr) store.recover(*snapshot);
   machine::Gauges gauges;
   machine::SystemWatch system(
       request.config.track.system_seconds,

@@ -57,8 +57,9 @@ void Saver::save(Progress progress, EngineState state, const Save& what) {
   made.writer = parts_.writer;
   made.config = config_;
   made.score = what.score;
+  made.best = what.best;
   made.tensors = std::move(state.tensors);
-  writer_.submit(std::move(made), what.best, what.last);
+  writer_.submit(std::move(made), what.last);
 }
 
 bool Saver::has(const Progress& progress) {

@@ -84,6 +84,14 @@ class Crash : public testing::Test {
   log::Sink before_;
 };
 
+// The newest that a crash left, and of those until then the best: the second.
+void expect_named(const fs::path& folder, std::int64_t newest) {
+  EXPECT_EQ(tests::read_bytes(folder / "latest"), folder_name(newest) + "\n");
+  EXPECT_EQ(
+      tests::read_bytes(folder / "best"),
+      newest < 2 ? "" : folder_name(2) + "\n");
+}
+
 long counted(const std::vector<tests::DiskCall>& calls) {
   long count = 0;
   for (const auto& call : calls)
@@ -109,7 +117,14 @@ TEST_F(Crash, killed_after_any_system_call_it_goes_on_from_the_last_one) {
         EXPECT_LE(loaded->update, saved + 1);
       }
       // Going on cleans up, and finds nothing in its way.
-      Store(folder()).save(known_snapshot(saved + 1, 5, bytes), true);
+      Store next(folder());
+      if (loaded) {
+        next.recover(*loaded);
+        expect_named(folder(), loaded->update);
+      }
+      auto more = known_snapshot(saved + 1, 5, bytes);
+      more.best = true;
+      next.save(more);
       EXPECT_EQ(Store(folder()).load_latest()->update, saved + 1);
       EXPECT_EQ(Store(folder()).load_best()->update, saved + 1);
       for (const std::string& name : names_in(folder()))
@@ -140,6 +155,8 @@ TEST_F(Crash, whatever_a_power_cut_leaves_the_newest_synced_one_loads) {
         if (!loaded) continue;
         EXPECT_TRUE(tests::is_known(*loaded));
         EXPECT_GE(loaded->update, saved);
+        Store(left / "checkpoints").recover(*loaded);
+        expect_named(left / "checkpoints", loaded->update);
       }
     }
     EXPECT_EQ(saved, kSaves);

@@ -21,6 +21,7 @@ known_snapshot(std::int64_t update, int version, std::size_t bytes) {
   made.writer = "test";
   made.config = "seed = 1\n";
   made.score = static_cast<double>(update % 4);
+  made.best = update % 4 == 2;
   const auto count = static_cast<std::int64_t>(bytes / 4 + 1);
   for (const char* name : {"model.w", "optimizer.momentum.w"}) {
     auto tensor = graph::make_tensor(graph::DType::kInt32, {count});
@@ -43,7 +44,8 @@ inline bool is_known(const checkpoint::Snapshot& loaded) {
       std::stoul(loaded.loop.substr(space)));
   if (loaded.loader != expected.loader || loaded.epoch != expected.epoch ||
       loaded.journal_offset != expected.journal_offset ||
-      loaded.score != expected.score || loaded.config != expected.config ||
+      loaded.score != expected.score || loaded.best != expected.best ||
+      loaded.config != expected.config ||
       loaded.tensors.size() != expected.tensors.size())
     return false;
   for (const auto& [name, tensor] : expected.tensors) {

@@ -33,6 +33,11 @@ Snapshot snapshot(std::int64_t update, float value = 1) {
   return made;
 }
 
+Snapshot judged(Snapshot made, bool best) {
+  made.best = best;
+  return made;
+}
+
 float first(const Snapshot& from) {
   float value = 0;
   std::memcpy(&value, from.tensors.at("model.w").bytes.get(), sizeof value);
@@ -72,7 +77,7 @@ class Checkpoints : public ::testing::Test {
 TEST_F(Checkpoints, what_was_saved_is_loaded) {
   Store store(folder_);
   EXPECT_FALSE(store.load_latest());
-  store.save(snapshot(12, 2.5), false);
+  store.save(snapshot(12, 2.5));
   const auto back = store.load_latest();
   ASSERT_TRUE(back);
   EXPECT_EQ(back->update, 12);
@@ -88,7 +93,7 @@ TEST_F(Checkpoints, what_was_saved_is_loaded) {
 TEST_F(Checkpoints, the_last_ones_and_the_best_stay) {
   Store store(folder_);
   for (int i = 1; i <= 6; ++i)
-    store.save(snapshot(i * 10, static_cast<float>(i)), i == 2);
+    store.save(judged(snapshot(i * 10, static_cast<float>(i)), i == 2));
   EXPECT_THAT(store.list(), ElementsAre(20, 50, 60));
   EXPECT_EQ(first(*store.load_best()), 2);
 }
@@ -96,7 +101,7 @@ TEST_F(Checkpoints, the_last_ones_and_the_best_stay) {
 TEST_F(Checkpoints, never_fewer_than_two_stay) {
   Store store(folder_, {0, 0});
   for (int i = 1; i <= 3; ++i)
-    store.save(snapshot(i), false);
+    store.save(snapshot(i));
   EXPECT_THAT(store.list(), ElementsAre(2, 3));
 }
 
@@ -107,7 +112,7 @@ TEST_F(Checkpoints, the_newest_of_a_run_that_was_rolled_back_is_the_last_made) {
   for (const int update : {10, 20, 30, 5}) {
     Snapshot made = snapshot(update);
     made.journal_offset = offset += 100;
-    store.save(made, false);
+    store.save(made);
   }
   EXPECT_THAT(store.list(), ElementsAre(30, 5));
   EXPECT_EQ(store.load_latest()->update, 5);
@@ -115,16 +120,16 @@ TEST_F(Checkpoints, the_newest_of_a_run_that_was_rolled_back_is_the_last_made) {
 
 TEST_F(Checkpoints, the_same_update_again_takes_its_place) {
   Store store(folder_);
-  store.save(snapshot(5, 1), false);
-  store.save(snapshot(5, 9), false);
+  store.save(snapshot(5, 1));
+  store.save(snapshot(5, 9));
   EXPECT_THAT(store.list(), ElementsAre(5));
   EXPECT_EQ(first(*store.load_latest()), 9);
 }
 
 TEST_F(Checkpoints, a_damaged_one_is_passed_over_and_told) {
   Store store(folder_);
-  store.save(snapshot(1, 1), false);
-  store.save(snapshot(2, 2), false);
+  store.save(snapshot(1, 1));
+  store.save(snapshot(2, 2));
   fs::resize_file(folder_ / "step-2/state.safetensors", 20);
   EXPECT_EQ(first(*store.load_latest()), 1);
   EXPECT_THAT(said_, HasSubstr("step-2"));
@@ -134,7 +139,7 @@ TEST_F(Checkpoints, a_damaged_one_is_passed_over_and_told) {
 TEST_F(Checkpoints, every_flipped_bit_is_noticed) {
   const int bits = std::getenv("TEMPER_TORTURE") == nullptr ? 1 : 8;
   Store store(folder_);
-  store.save(snapshot(1, 1), false);
+  store.save(snapshot(1, 1));
   for (const char* file : {"step-1/state.safetensors", "step-1/state.json"}) {
     const std::string whole = contents(file);
     for (std::size_t byte = 0; byte < whole.size(); ++byte)
@@ -156,7 +161,7 @@ TEST_F(Checkpoints, every_flipped_bit_is_noticed) {
 
 TEST_F(Checkpoints, the_damaged_tensor_is_named) {
   Store store(folder_);
-  store.save(snapshot(1, 1), false);
+  store.save(snapshot(1, 1));
   std::string whole = contents("step-1/state.safetensors");
   whole.back() = static_cast<char>(whole.back() ^ 1);
   write("step-1/state.safetensors", whole);
@@ -187,13 +192,13 @@ TEST_F(Checkpoints, a_damaged_one_does_not_count_as_one_that_stays) {
   {
     Store store(folder_);
     for (int i = 1; i <= 3; ++i)
-      store.save(snapshot(i), false);
+      store.save(snapshot(i));
   }
   fs::resize_file(folder_ / "step-3/state.safetensors", 20);
   Store store(folder_); // as after a restart
-  store.save(snapshot(4), false);
+  store.save(snapshot(4));
   EXPECT_THAT(store.list(), ElementsAre(2, 3, 4)) << "2 and 4 are good";
-  store.save(snapshot(5), false);
+  store.save(snapshot(5));
   EXPECT_THAT(store.list(), ElementsAre(4, 5));
 }
 
@@ -203,7 +208,7 @@ TEST_F(Checkpoints, the_best_by_score_stay) {
   for (int i = 0; i < 7; ++i) {
     Snapshot made = snapshot(i + 1);
     made.score = scores[i];
-    store.save(made, i == 1 || i == 3);
+    store.save(judged(made, i == 1 || i == 3));
   }
   EXPECT_THAT(store.list(), ElementsAre(2, 4, 6, 7));
   EXPECT_EQ(store.load_best()->update, 4);
@@ -211,30 +216,52 @@ TEST_F(Checkpoints, the_best_by_score_stay) {
 
 TEST_F(Checkpoints, one_that_was_stepping_aside_is_as_good_as_any) {
   Store store(folder_);
-  store.save(snapshot(1, 1), false);
-  store.save(snapshot(2, 2), true);
+  store.save(snapshot(1, 1));
+  store.save(judged(snapshot(2, 2), true));
   fs::rename(folder_ / "step-2", folder_ / "step-2.before");
   EXPECT_EQ(store.load_latest()->update, 2);
   EXPECT_EQ(store.load_best()->update, 2);
   EXPECT_THAT(store.list(), ElementsAre(1, 2));
-  store.save(snapshot(3, 3), false);
+  store.save(snapshot(3, 3));
   EXPECT_TRUE(fs::exists(folder_ / "step-2"));
   EXPECT_FALSE(fs::exists(folder_ / "step-2.before"));
 }
 
+// Killed between the two, and with nothing left to save.
+TEST_F(Checkpoints, a_run_that_goes_on_names_what_it_found) {
+  Store store(folder_);
+  store.save(judged(snapshot(1, 1), true));
+  store.save(judged(snapshot(2, 2), true));
+  write("latest", "step-1\n");
+  write("best", "step-1\n");
+  fs::create_directories(folder_ / ".step-3");
+  Store next(folder_);
+  next.recover(*next.load_latest());
+  EXPECT_EQ(contents("latest"), "step-2\n");
+  EXPECT_EQ(contents("best"), "step-2\n");
+  EXPECT_FALSE(fs::exists(folder_ / ".step-3"));
+
+  store.save(snapshot(3, 3));
+  fs::rename(folder_ / "step-3", folder_ / "step-3.before");
+  next.recover(*next.load_latest());
+  EXPECT_EQ(contents("latest"), "step-3\n");
+  EXPECT_TRUE(fs::exists(folder_ / "step-3"));
+  EXPECT_EQ(contents("best"), "step-2\n") << "it was not the best";
+}
+
 TEST_F(Checkpoints, a_half_built_one_is_no_checkpoint_and_goes) {
   Store store(folder_);
-  store.save(snapshot(1), false);
+  store.save(snapshot(1));
   fs::create_directories(folder_ / ".step-2");
   fs::create_directories(folder_ / "step-x");
   EXPECT_THAT(store.list(), ElementsAre(1));
-  store.save(snapshot(3), false);
+  store.save(snapshot(3));
   EXPECT_FALSE(fs::exists(folder_ / ".step-2"));
 }
 
 TEST_F(Checkpoints, one_of_a_newer_temper_is_refused_with_the_reason) {
   Store store(folder_);
-  store.save(snapshot(1), false);
+  store.save(snapshot(1));
   std::string text = contents("step-1/state.json");
   const auto at = text.find("\"format\": 2");
   ASSERT_NE(at, std::string::npos);
@@ -247,7 +274,7 @@ TEST_F(Checkpoints, one_of_a_newer_temper_is_refused_with_the_reason) {
 TEST_F(Checkpoints, a_place_that_cannot_be_written_says_why) {
   write("", "");
   std::ofstream(folder_) << "a file";
-  EXPECT_THROW(Store(folder_).save(snapshot(1), false), Error);
+  EXPECT_THROW(Store(folder_).save(snapshot(1)), Error);
 }
 
 } // namespace

@@ -59,7 +59,7 @@ class WriterTest : public ::testing::Test {
 
 TEST_F(WriterTest, what_is_handed_over_is_on_disk_after_the_wait) {
   Writer writer(store_);
-  writer.submit(known_snapshot(3, 0, 100), true);
+  writer.submit(known_snapshot(2, 0, 100));
   const auto ended = writer.wait();
   ASSERT_EQ(ended.size(), 1U);
   EXPECT_EQ(ended[0].failed, "");
@@ -72,10 +72,10 @@ TEST_F(WriterTest, what_is_handed_over_is_on_disk_after_the_wait) {
 TEST_F(WriterTest, a_newer_one_takes_the_place_of_one_that_waits) {
   Turnstile gate;
   Writer writer(store_, [&] { gate.pass(); });
-  writer.submit(known_snapshot(1, 0, 100), false);
+  writer.submit(known_snapshot(1, 0, 100));
   gate.wait_for(1); // it is being written: the others wait
   for (int i = 2; i <= 5; ++i)
-    writer.submit(known_snapshot(i, 0, 100), false);
+    writer.submit(known_snapshot(i, 0, 100));
   gate.open();
   EXPECT_THAT(updates(writer.wait()), ElementsAre(1, 5));
 }
@@ -83,12 +83,12 @@ TEST_F(WriterTest, a_newer_one_takes_the_place_of_one_that_waits) {
 TEST_F(WriterTest, the_best_and_the_last_are_never_left_out) {
   Turnstile gate;
   Writer writer(store_, [&] { gate.pass(); });
-  writer.submit(known_snapshot(1, 0, 100), false);
+  writer.submit(known_snapshot(1, 0, 100));
   gate.wait_for(1);
-  writer.submit(known_snapshot(2, 0, 100), true);
-  writer.submit(known_snapshot(3, 0, 100), false);
-  writer.submit(known_snapshot(4, 0, 100), false, true);
-  writer.submit(known_snapshot(5, 0, 100), false);
+  writer.submit(known_snapshot(2, 0, 100));
+  writer.submit(known_snapshot(3, 0, 100));
+  writer.submit(known_snapshot(4, 0, 100), true);
+  writer.submit(known_snapshot(5, 0, 100));
   gate.open();
   EXPECT_THAT(updates(writer.wait()), ElementsAre(1, 2, 4, 5));
   EXPECT_EQ(store_.load_best()->update, 2);
@@ -100,7 +100,7 @@ TEST_F(WriterTest, what_goes_wrong_is_a_result_and_the_next_is_tried) {
     if (++calls == 2) throw Error("the disk is full.");
   });
   for (int i = 1; i <= 3; ++i) {
-    writer.submit(known_snapshot(i, 0, 100), false);
+    writer.submit(known_snapshot(i, 0, 100));
     const auto ended = writer.wait();
     ASSERT_EQ(ended.size(), 1U);
     EXPECT_EQ(ended[0].failed, i == 2 ? "the disk is full." : "");
@@ -112,14 +112,14 @@ TEST_F(WriterTest, a_place_that_cannot_be_written_is_told_why) {
   folder_.write("file", "");
   Store none(folder_ / "file");
   Writer writer(none);
-  writer.submit(known_snapshot(1, 0, 100), false);
+  writer.submit(known_snapshot(1, 0, 100));
   EXPECT_THAT(writer.wait().at(0).failed, HasSubstr("cannot make"));
 }
 
 TEST_F(WriterTest, leaving_finishes_what_waits) {
   {
     Writer writer(store_);
-    writer.submit(known_snapshot(8, 0, 100), false);
+    writer.submit(known_snapshot(8, 0, 100));
   }
   EXPECT_EQ(store_.load_latest()->update, 8);
 }

@@ -57,37 +57,39 @@ TEST_F(Kill, a_trainer_that_is_killed_again_and_again_ends_as_if_it_never_was) {
     // also while it starts again.
     std::int64_t target = 0;
     int here = 0;
+    int late = 0; // it may have ended before, as all steps were done
+    const auto strike = [&](pid_t trainer) {
+      ::kill(trainer, SIGKILL);
+      ++here;
+      ++kills;
+      late += training.last_step() >= run.steps ? 1 : 0;
+      // The next one must have taken the run over before it is killed.
+      while (!training.ended() &&
+             (!training.trainer() || training.trainer() == trainer))
+        std::this_thread::sleep_for(std::chrono::milliseconds(3));
+    };
     const std::int64_t stride = run.steps / kKillsOfARun;
     while (target + stride < run.steps && kills < wanted) {
       target += 1 + up_to(stride - 1);
       if (!training.reach(target)) break;
       const auto trainer = training.trainer();
       if (!trainer) break;
-      ::kill(*trainer, SIGKILL);
       // It may have got further than that meanwhile.
       target = std::max(target, training.last_step());
-      ++here;
-      ++kills;
-      // The next one must have taken the run over before it is killed.
-      while (!training.ended() &&
-             (!training.trainer() || training.trainer() == trainer))
-        std::this_thread::sleep_for(std::chrono::milliseconds(3));
+      strike(*trainer);
       if (up_to(4) > 0 || kills >= wanted) continue;
       const auto next = training.trainer();
       if (!next) break;
       std::this_thread::sleep_for(std::chrono::milliseconds(up_to(300)));
-      ::kill(*next, SIGKILL);
-      ++here;
-      ++kills;
-      while (!training.ended() &&
-             (!training.trainer() || training.trainer() == next))
-        std::this_thread::sleep_for(std::chrono::milliseconds(3));
+      strike(*next);
     }
     const int code = training.wait();
     EXPECT_EQ(code, 0) << training.output();
     const auto events = journal_of(run);
     EXPECT_EQ(faults_of_journal(events, run.steps), "");
-    EXPECT_EQ(count_kind(events, "death"), here) << training.output();
+    const auto deaths = count_kind(events, "death");
+    EXPECT_LE(deaths, here) << training.output();
+    EXPECT_GE(deaths, here - late) << training.output();
     EXPECT_EQ(state_of(run), undisturbed);
     if (code != 0 || state_of(run) != undisturbed) ++lost;
   }

@@ -132,6 +132,7 @@ int main(int argc, char** argv) {
     const Tally tally = run(gate, folder, all);
     if (!tally.ran && tally.failures == 0) {
       std::printf("%-52s %10s\n", gate.name, "not built");
+      good = false;
       continue;
     }
     good = good && tally.failures == 0 && tally.cases > 0;
