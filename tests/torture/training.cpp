@@ -163,6 +163,12 @@ std::optional<pid_t> Training::trainer() const {
   return static_cast<pid_t>(*pid);
 }
 
+void Training::replace(pid_t killed) {
+  ::kill(killed, SIGKILL);
+  while (!ended() && (!trainer() || trainer() == killed))
+    nap();
+}
+
 std::optional<int> Training::ended() {
   if (ended_) return ended_;
   int status = 0;

@@ -65,6 +65,8 @@ class Training {
   }
   // Of the process that trains; nothing before it has its directory.
   std::optional<pid_t> trainer() const;
+  // Kills it, and waits until another has the directory or the run has ended.
+  void replace(pid_t trainer);
   // Until the supervisor has started a trainer.
   bool reach_child();
   // Its exit code, or minus the signal it died of.

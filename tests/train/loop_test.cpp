@@ -207,6 +207,16 @@ class LoopTest : public ::testing::Test {
     std::filesystem::remove_all(folder_ / "checkpoints");
     std::filesystem::remove(folder_ / "journal.jsonl");
   }
+  // As a process that begins anew, from the checkpoint that a stop left.
+  void finish_from(std::int64_t update) {
+    engine_ = {};
+    batches_ = {};
+    const auto snapshot =
+        checkpoint::Store(folder_ / "checkpoints").load_latest();
+    ASSERT_TRUE(snapshot);
+    EXPECT_EQ(snapshot->update, update);
+    EXPECT_EQ(run(&*snapshot).ending, Ending::kDone);
+  }
   std::vector<journal::Event> events(const std::string& kind) const {
     std::vector<journal::Event> found;
     for (auto& event : journal::read_journal(folder_ / "journal.jsonl"))
@@ -299,20 +309,12 @@ TEST_F(LoopTest, a_run_that_was_stopped_anywhere_ends_as_if_it_was_not) {
   for (const auto& event : events("step"))
     losses.push_back(*event.number("loss"));
   for (int stop_after = 1; stop_after < 12; ++stop_after) {
-    std::filesystem::remove_all(folder_ / "checkpoints");
-    std::filesystem::remove(folder_ / "journal.jsonl");
-    engine_ = {};
+    forget();
     const Outcome stopped = run(nullptr, [&] {
       return engine_.rates.size() == static_cast<std::size_t>(stop_after);
     });
     EXPECT_EQ(stopped.ending, Ending::kStopped);
-    engine_ = {};
-    batches_ = {};
-    const auto snapshot =
-        checkpoint::Store(folder_ / "checkpoints").load_latest();
-    ASSERT_TRUE(snapshot);
-    EXPECT_EQ(snapshot->update, stop_after);
-    EXPECT_EQ(run(&*snapshot).ending, Ending::kDone);
+    finish_from(stop_after);
     EXPECT_EQ(engine_.state, undisturbed) << "stopped after " << stop_after;
     std::vector<double> again;
     for (const auto& event : events("step"))
@@ -350,13 +352,7 @@ TEST_F(LoopTest, stopped_after_its_last_step_it_still_closes_the_epoch) {
       return engine_.rates.size() == static_cast<std::size_t>(max_steps);
     });
     EXPECT_EQ(stopped.ending, Ending::kStopped);
-    engine_ = {};
-    batches_ = {};
-    const auto snapshot =
-        checkpoint::Store(folder_ / "checkpoints").load_latest();
-    ASSERT_TRUE(snapshot);
-    EXPECT_EQ(snapshot->update, max_steps);
-    EXPECT_EQ(run(&*snapshot).ending, Ending::kDone);
+    finish_from(max_steps);
     EXPECT_TRUE(engine_.rates.empty()) << "it was trained further";
     EXPECT_EQ(engine_.state, undisturbed);
     EXPECT_EQ(told_of(events("epoch")), epochs);
@@ -374,13 +370,7 @@ TEST_F(LoopTest, stopped_while_it_waits_for_data_it_goes_on_from_there) {
     const Outcome stopped = run(nullptr, [&] { return ++asked > 5; });
     EXPECT_EQ(stopped.ending, Ending::kStopped);
     EXPECT_EQ(stopped.updates, stuck_at);
-    engine_ = {};
-    batches_ = {};
-    const auto snapshot =
-        checkpoint::Store(folder_ / "checkpoints").load_latest();
-    ASSERT_TRUE(snapshot);
-    EXPECT_EQ(snapshot->update, stuck_at);
-    EXPECT_EQ(run(&*snapshot).ending, Ending::kDone);
+    finish_from(stuck_at);
     EXPECT_EQ(engine_.state, undisturbed) << "stuck at " << stuck_at;
     EXPECT_EQ(events("step").size(), 12U);
   }
