@@ -70,7 +70,7 @@ struct StepReport {
 
 // All that a run must remember to go on bit for bit: parameters and buffers as
 // "model.<name>", the optimiser's as "optimizer.<what>.<name>", averaged
-// weights as "ema.<name>".
+// weights as "ema.<name>". Whatever else a checkpoint has is not the engine's.
 struct EngineState {
   graph::Weights tensors;
   // What steps have added up and nobody has taken yet.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "temper/base/text.h"
@@ -10,6 +11,7 @@
 namespace temper::train {
 namespace {
 
+constexpr std::string_view kPrefix = "good.";
 constexpr std::size_t kWindow = 64; // committed losses
 constexpr std::size_t kEnough = 16; // to judge by
 constexpr std::int64_t kMostRollbacks = 2; // without getting further
@@ -83,7 +85,8 @@ std::string Guard::why_stopped() const {
 }
 
 GoodStates::GoodStates(const config::Guard& options)
-    : every_(options.rollback_every),
+    : saved_(options.nan == "rollback" || options.loss_spike > 0),
+      every_(options.rollback_every),
       most_(
           options.nan == "stop" ? 0
                                 : static_cast<std::size_t>(options.rollback)) {}
@@ -105,6 +108,28 @@ const GoodStates::Kept* GoodStates::newest() const {
 
 void GoodStates::drop_newest() {
   if (states_.size() > 1) states_.pop_back();
+}
+
+void GoodStates::save(graph::Weights& into) const {
+  if (!saved_) return;
+  for (const Kept& kept : states_)
+    for (const auto& [name, tensor] : kept.state.tensors)
+      into[cat(kPrefix, kept.update, ".", name)] = tensor;
+}
+
+void GoodStates::restore(const graph::Weights& from) {
+  std::map<std::int64_t, EngineState> found;
+  for (const auto& [name, tensor] : from) {
+    if (!starts_with(name, kPrefix)) continue;
+    const std::string rest = name.substr(kPrefix.size());
+    const auto dot = rest.find('.');
+    const auto update = parse_int(rest.substr(0, dot));
+    if (dot != std::string::npos && update)
+      found[*update].tensors[rest.substr(dot + 1)] = tensor;
+  }
+  states_.clear();
+  for (auto& [update, state] : found)
+    if (most_ > 0) keep(update, std::move(state));
 }
 
 } // namespace temper::train

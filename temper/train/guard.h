@@ -71,7 +71,14 @@ class GoodStates {
   // It led nowhere: the one before is the newest now. The oldest stays.
   void drop_newest();
 
+  // Among the tensors of a checkpoint, as "good.<update>.<name>", and back from
+  // there: a resumed run goes back to where an undisturbed one does. Each is as
+  // large as the checkpoint itself, so only for who asks for rollbacks.
+  void save(graph::Weights& into) const;
+  void restore(const graph::Weights& from);
+
  private:
+  bool saved_;
   std::int64_t every_;
   std::size_t most_;
   std::vector<Kept> states_;

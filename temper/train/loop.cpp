@@ -58,6 +58,7 @@ class Loop {
     parts_.engine.restore({from.tensors, progress_.engine_sums});
     progress_.engine_sums = {};
     governor_.restore(progress_.governor);
+    recovery_.restore(from.tensors);
     meter_.add_earlier(progress_.seconds);
     if (progress_.update > 0)
       lr_ = updates_.lr(progress_.update - 1, progress_.plateau_drops);
@@ -301,6 +302,7 @@ class Loop {
     progress_.governor = governor_.state();
     try {
       EngineState state = parts_.engine.capture();
+      recovery_.save(state.tensors);
       tell_gradients(); // before the checkpoint: it says where the journal ends
       saver_.save(progress_, std::move(state), what);
       return true;

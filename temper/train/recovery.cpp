@@ -50,6 +50,14 @@ Recovery::Recovery(RecoveryParts parts)
       states_(parts_.config.guard),
       late_(parts_.engine.facts().reads_late) {}
 
+void Recovery::save(graph::Weights& into) const {
+  states_.save(into);
+}
+
+void Recovery::restore(const graph::Weights& from) {
+  states_.restore(from);
+}
+
 void Recovery::arm(StepOrder& order) const {
   order.lr *= progress_.guard.lr_factor;
   order.loss_limit = guard_.loss_limit();

@@ -31,6 +31,10 @@ class Recovery {
  public:
   explicit Recovery(RecoveryParts parts);
 
+  // What of the good states goes into a checkpoint, and comes back from it.
+  void save(graph::Weights& into) const;
+  void restore(const graph::Weights& from);
+
   // Before the first step of an epoch: there is a state to go back to.
   void begin();
   // Before a step: what the guard adds to its order.

@@ -607,6 +607,44 @@ TEST_F(LoopTest, a_resumed_run_is_as_patient_as_the_undisturbed_one) {
   EXPECT_EQ(events("incident")[2].text("then"), "rollback");
 }
 
+// Wherever it was stopped, it goes back to the same states: for who asks for
+// rollbacks they are in the checkpoint.
+TEST_F(LoopTest, a_resumed_run_goes_back_as_far_as_the_undisturbed_one) {
+  config_.guard.nan = "rollback";
+  config_.guard.rollback_every = 3;
+  const auto fail = [&](int failures) {
+    engine_ = {};
+    engine_.fails_at = 8;
+    engine_.failures = failures;
+  };
+  fail(2);
+  run();
+  const double undisturbed = engine_.state;
+  ASSERT_EQ(events("rollback").size(), 2U);
+  EXPECT_EQ(events("rollback")[0].count("to"), 6);
+  EXPECT_EQ(events("rollback")[1].count("to"), 3);
+  for (std::size_t steps = 1; steps <= 10; ++steps) {
+    forget();
+    fail(2);
+    run(nullptr, [&] { return engine_.rates.size() == steps; });
+    const auto snapshot =
+        checkpoint::Store(folder_ / "checkpoints").load_latest();
+    ASSERT_TRUE(snapshot);
+    fail(engine_.failures);
+    batches_ = {};
+    EXPECT_EQ(run(&*snapshot).ending, Ending::kDone);
+    EXPECT_EQ(engine_.state, undisturbed) << "stopped after " << steps;
+  }
+}
+
+TEST_F(LoopTest, a_checkpoint_has_no_good_states_that_nobody_asked_for) {
+  run();
+  const auto snapshot =
+      checkpoint::Store(folder_ / "checkpoints").load_latest();
+  ASSERT_TRUE(snapshot);
+  EXPECT_EQ(snapshot->tensors.size(), 1U);
+}
+
 TEST_F(LoopTest, a_run_that_fails_again_and_again_stops_and_says_so) {
   config_.train.epochs = 100;
   config_.guard.rollback_every = 2;
