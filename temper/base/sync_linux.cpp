@@ -1,11 +1,17 @@
 #include <unistd.h>
 
+#include <cerrno>
+
 #include "temper/base/sync.h"
 
 namespace temper {
 
 bool sync_file(int descriptor) {
-  return ::fsync(descriptor) == 0;
+  int failed = 0;
+  do
+    failed = ::fsync(descriptor);
+  while (failed != 0 && errno == EINTR);
+  return failed == 0;
 }
 
 } // namespace temper

@@ -65,6 +65,7 @@ class Store {
     std::optional<double> score;
   };
 
+  std::uint64_t next_number();
   void settle();
   void place(std::int64_t update);
   void point_to(const Snapshot& newest) const;
@@ -74,6 +75,7 @@ class Store {
   std::filesystem::path folder_;
   Retention keep_;
   std::map<std::int64_t, Known> known_; // those that were verified or failed
+  std::uint64_t last_number_ = 0; // 0: nobody has looked yet
 };
 
 } // namespace temper::checkpoint

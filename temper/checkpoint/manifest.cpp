@@ -76,6 +76,7 @@ Manifest read_second_format(const json& file, const std::string& text) {
   made.counters.config = file.at("config");
   if (file.contains("score")) made.counters.score = file.at("score");
   made.counters.best = file.value("best", false);
+  made.number = file.value("number", std::uint64_t{0});
   made.file_bytes = file.at("file").at("bytes");
   made.file_sum = sum_in(file.at("file").at("sum"));
   for (const auto& [name, sum] : file.at("tensors").items())
@@ -120,6 +121,7 @@ std::string to_text(const Manifest& manifest) {
     sums[name] = hex(sum);
   json made{
       {"format", kFormat},
+      {"number", manifest.number},
       {"update", from.update},
       {"epoch", from.epoch},
       {"loader", from.loader},

@@ -17,6 +17,7 @@ inline constexpr int kFormat = 2;
 struct Manifest {
   int format = kFormat;
   Snapshot counters; // without its tensors
+  std::uint64_t number = 0; // of those saved in its folder; 0: not counted yet
   std::map<std::string, std::uint64_t> tensor_sums; // format 2
   std::uint64_t file_sum = 0; // of state.safetensors; format 2
   std::uint64_t file_bytes = 0;

@@ -50,12 +50,16 @@ Error unusable(const fs::path& folder, const Error& error) {
 
 } // namespace
 
-void write_snapshot(const Snapshot& snapshot, const fs::path& folder) {
+void write_snapshot(
+    const Snapshot& snapshot,
+    std::uint64_t number,
+    const fs::path& folder) {
   const fs::path tensors = folder / kTensorsFile;
   model::write_safetensors(snapshot.tensors, tensors);
   Manifest manifest;
   manifest.counters = snapshot;
   manifest.counters.tensors.clear();
+  manifest.number = number;
   for (const auto& [name, tensor] : snapshot.tensors)
     manifest.tensor_sums[name] = sum_of(name, tensor);
   // What is on disk, not what was meant to be: each tensor is held against the
@@ -74,9 +78,10 @@ void write_snapshot(const Snapshot& snapshot, const fs::path& folder) {
   }
 }
 
-std::optional<std::uint64_t> journal_offset_of(const fs::path& folder) {
+std::optional<Age> age_of(const fs::path& folder) {
   try {
-    return read_manifest(folder).counters.journal_offset;
+    const Manifest manifest = read_manifest(folder);
+    return Age{manifest.number, manifest.counters.journal_offset};
   } catch (const Error&) {
     return std::nullopt;
   }

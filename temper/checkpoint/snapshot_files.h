@@ -2,6 +2,7 @@
 // that a checksum does not confirm. Inside this room.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -12,14 +13,22 @@ namespace temper::checkpoint {
 
 // Into a folder that is there and empty. Both files are synced and read back.
 // Error when the disk does not take it, or does not give it back.
+// `number`: the how manieth it is of its run.
 void write_snapshot(
     const Snapshot& snapshot,
+    std::uint64_t number,
     const std::filesystem::path& folder);
 
-// Where the run's journal ended when it was made; nothing when that cannot be
-// told. The tensors are not looked at.
-std::optional<std::uint64_t> journal_offset_of(
-    const std::filesystem::path& folder);
+// Which of two was made later. Updates do not tell: a run that was rolled back
+// counts them down. Nor does the journal alone, whose end may have been lost;
+// but the oldest snapshots have nothing else.
+struct Age {
+  std::uint64_t number = 0;
+  std::uint64_t journal_offset = 0;
+  friend auto operator<=>(const Age&, const Age&) = default;
+};
+// Nothing when it cannot be told. The tensors are not looked at.
+std::optional<Age> age_of(const std::filesystem::path& folder);
 
 // Error, naming the folder and why it cannot be used.
 Snapshot read_snapshot(const std::filesystem::path& folder);

@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Of what cannot be read: it is tried first, and passed over with a warning.
-constexpr auto kNewest = std::numeric_limits<std::uint64_t>::max();
+constexpr Age kNewest{std::numeric_limits<std::uint64_t>::max(), 0};
 
 std::optional<std::int64_t> named_by(const fs::path& pointer) {
   const auto text = read_small_file(pointer, 4096);
@@ -95,19 +95,26 @@ std::vector<std::int64_t> Store::list() const {
     if (const auto update = update_of(name)) updates.insert(*update);
     if (const auto update = earlier_update_of(name)) updates.insert(*update);
   }
-  // By the journal: a run that was rolled back counts its updates down, and its
-  // newest snapshot is not that with the highest number.
-  std::vector<std::pair<std::uint64_t, std::int64_t>> by_age;
+  std::vector<std::pair<Age, std::int64_t>> by_age;
   for (const std::int64_t update : updates) {
-    auto offset = journal_offset_of(folder_ / folder_name(update));
-    if (!offset) offset = journal_offset_of(folder_ / earlier_name(update));
-    by_age.emplace_back(offset.value_or(kNewest), update);
+    auto age = age_of(folder_ / folder_name(update));
+    if (!age) age = age_of(folder_ / earlier_name(update));
+    by_age.emplace_back(age.value_or(kNewest), update);
   }
   std::sort(by_age.begin(), by_age.end());
   std::vector<std::int64_t> sorted;
-  for (const auto& [offset, update] : by_age)
+  for (const auto& [age, update] : by_age)
     sorted.push_back(update);
   return sorted;
+}
+
+std::uint64_t Store::next_number() {
+  if (last_number_ == 0)
+    for (const std::string& name : names_in(folder_))
+      if (update_of(name) || earlier_update_of(name))
+        last_number_ = std::max(
+            last_number_, age_of(folder_ / name).value_or(Age{}).number);
+  return ++last_number_;
 }
 
 void Store::save(const Snapshot& snapshot) {
@@ -117,7 +124,7 @@ void Store::save(const Snapshot& snapshot) {
   const fs::path building = folder_ / building_name(snapshot.update);
   try {
     make_folder(building);
-    write_snapshot(snapshot, building);
+    write_snapshot(snapshot, next_number(), building);
     place(snapshot.update);
   } catch (...) {
     // What cannot be used only takes room, which may be what is missing.

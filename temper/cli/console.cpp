@@ -1,5 +1,6 @@
 #include "temper/cli/console.h"
 
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -7,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include "temper/base/error.h"
 #include "temper/base/text.h"
@@ -49,10 +51,27 @@ void Console::print(const std::string& text) {
   clear_progress();
   const bool written =
       std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
-  if (std::fflush(stdout) != 0 || !written)
+  if (std::fflush(stdout) == 0 && written) return;
+  const std::string why = std::strerror(errno);
+  if (!outlives_output_)
     throw Error(
-        cat("[cli] cannot write the output: ", std::strerror(errno), "."),
+        cat("[cli] cannot write the output: ", why, "."),
         "Is the disk it goes to full?");
+  std::clearerr(stdout);
+  if (std::exchange(told_of_output_, true)) return;
+  std::fprintf(
+      stderr,
+      "temper: warning: cannot write the output: %s. The run goes on; its "
+      "journal has everything.\n",
+      why.c_str());
+}
+
+void Console::outlive_output() {
+  outlives_output_ = true;
+  // Whoever read it may have gone.
+  struct sigaction ignored {};
+  ignored.sa_handler = SIG_IGN;
+  ::sigaction(SIGPIPE, &ignored, nullptr);
 }
 
 void Console::progress(const std::string& what) {

@@ -37,6 +37,10 @@ class Console {
     verbose_ = verbose;
   }
 
+  // What runs is worth more than what is said of it: from now on output that
+  // cannot be written is told once, on standard error, and ends nothing.
+  void outlive_output();
+
   // Another process shows its progress on the same terminal: every line of
   // ours clears it first.
   void share_line() {
@@ -44,7 +48,7 @@ class Console {
   }
 
   // The command's result, to standard output. Error when it cannot be written:
-  // a report that is cut short must not pass for one.
+  // a report that is cut short must not pass for one. See outlive_output().
   void print(const std::string& text);
   // What it is busy with: a live line on a terminal, nothing in a pipe.
   void progress(const std::string& what);
@@ -64,6 +68,8 @@ class Console {
   bool verbose_ = false;
   bool progress_shown_ = false;
   bool shared_ = false;
+  bool outlives_output_ = false;
+  bool told_of_output_ = false; // that it cannot be written
   int width_ = 80;
 };
 

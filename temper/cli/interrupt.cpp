@@ -69,6 +69,7 @@ InterruptWatch::InterruptWatch() {
   sentence = kInterruptedWord;
   struct sigaction action {};
   action.sa_handler = note_signal;
+  action.sa_flags = SA_RESTART; // a line that is being printed is no error
   for (std::size_t i = 0; i < before_.size(); ++i) {
     ::sigaction(kSignals[i], nullptr, &before_[i]);
     if (before_[i].sa_handler != SIG_IGN)

@@ -58,17 +58,22 @@ void show_tracker(Board& board, const std::string& where) {
   board.has_tracker.store(true, std::memory_order_release);
 }
 
+} // namespace
+
 std::vector<std::string> resume_arguments(
     const Invocation& invocation,
+    const Changes& changes,
     const std::filesystem::path& run) {
   std::vector<std::string> arguments{"train", "--resume", run.string()};
+  for (const auto& [key, value, source] : changes) {
+    arguments.emplace_back("--set");
+    arguments.push_back(cat(key, "=", value));
+  }
   if (invocation.verbose) arguments.emplace_back("--verbose");
   if (invocation.quiet) arguments.emplace_back("--quiet");
   if (invocation.mps_fallback) arguments.emplace_back("--mps-fallback");
   return arguments;
 }
-
-} // namespace
 
 bool wants_supervisor(const Environment& environment) {
   if (variable(environment, kTrainer)) return false;
@@ -79,7 +84,8 @@ bool wants_supervisor(const Environment& environment) {
 
 std::optional<int> run_supervised(
     const Invocation& invocation,
-    Console& console) {
+    Console& console,
+    const Changes& changes) {
   const auto page = supervise::SharedPage::make();
   if (!page) {
     log::warn(
@@ -92,7 +98,7 @@ std::optional<int> run_supervised(
   assignment.program = supervise::own_program;
   assignment.arguments = invocation.arguments;
   assignment.resume = [&](const std::filesystem::path& run) {
-    return resume_arguments(invocation, run);
+    return resume_arguments(invocation, changes, run);
   };
   assignment.extra = {{kTrainer, cat(page->descriptor())}};
   assignment.listens_late = true;
@@ -179,7 +185,8 @@ void TrainerSide::opened(const journal::RunDirectory& directory) {
 
 void TrainerSide::see(const journal::Event& event) {
   if (!page_ || (event.kind != "checkpoint" && event.kind != "resume")) return;
-  if (const auto update = event.count("update"))
+  // A run without a checkpoint resumes from 0.
+  if (const auto update = event.count("update"); update.value_or(0) > 0)
     page_->board()->saved = *update;
 }
 

@@ -4,12 +4,15 @@
 #pragma once
 
 #include <atomic>
+#include <filesystem>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "temper/base/environment.h"
 #include "temper/cli/command.h"
 #include "temper/cli/track_run.h"
+#include "temper/config/load.h"
 #include "temper/journal/event.h"
 #include "temper/journal/run_directory.h"
 #include "temper/train/heartbeat.h"
@@ -20,11 +23,22 @@ namespace temper::cli {
 // attached.
 bool wants_supervisor(const Environment& environment);
 
+// Keys that were given with --resume.
+using Changes = std::vector<config::Assignment>;
+
+// Of a trainer that goes on with a run. One that died may not have kept the
+// changes yet, so they are given again.
+std::vector<std::string> resume_arguments(
+    const Invocation& invocation,
+    const Changes& changes,
+    const std::filesystem::path& run);
+
 // Runs the same command as a trainer, until it has ended for good; its exit
 // code. Nothing when this system cannot.
 std::optional<int> run_supervised(
     const Invocation& invocation,
-    Console& console);
+    Console& console,
+    const Changes& changes);
 
 // What the trainer tells its supervisor and hears from it; without one, nobody.
 class TrainerSide {

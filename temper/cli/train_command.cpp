@@ -83,7 +83,8 @@ class TrainCommand : public Command {
         {{0, "done"},
          {1, "failed"},
          {2, "wrong flags or config"},
-         {75, "stopped with a checkpoint; --resume goes on"}}};
+         {75, "stopped with a checkpoint; --resume goes on"},
+         {130, "interrupted before there was anything to go on from"}}};
   }
 
   void declare(CLI::App& app) override {
@@ -111,8 +112,11 @@ class TrainCommand : public Command {
 
   int run(const Invocation& invocation, Console& console) override {
     const config::Config config = read_config();
+    if (!dry_run_) console.outlive_output();
     if (!dry_run_ && !no_supervise_ && wants_supervisor(current_environment()))
-      if (const auto code = run_supervised(invocation, console)) return *code;
+      if (const auto code = run_supervised(
+              invocation, console, resume_.empty() ? Changes{} : changes_))
+        return *code;
     const auto machine = machine::probe(".");
     start(invocation, machine, false);
     TrainerSide supervisor(current_environment());

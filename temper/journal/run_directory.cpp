@@ -61,6 +61,16 @@ void check_name(const std::string& name) {
       "Name a run with run.name and its place with run.dir.");
 }
 
+// What a start leaves that was killed before it wrote anything.
+bool is_unborn(const RunDirectory& run) {
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator(run.path, failed))
+    if (entry.path() != run.lock() &&
+        !(entry.is_directory(failed) && fs::is_empty(entry.path(), failed)))
+      return false;
+  return !failed;
+}
+
 } // namespace
 
 RunDirectory make_run_directory(
@@ -77,7 +87,8 @@ RunDirectory make_run_directory(
         ? name
         : cat(stamp(), "-", plain(model), "-", plain(data), "-", four_hex());
     const RunDirectory run{parent / chosen};
-    if (fs::create_directory(run.path, failed)) {
+    const bool made = fs::create_directory(run.path, failed);
+    if (made || (!failed && !name.empty() && is_unborn(run))) {
       fs::create_directory(run.checkpoints());
       fs::create_directory(run.artifacts());
       return run;

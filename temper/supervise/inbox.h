@@ -5,7 +5,7 @@
 #include <array>
 #include <csignal>
 
-#include "temper/base/spawn.h"
+#include "temper/base/descriptor.h"
 
 namespace temper::supervise {
 

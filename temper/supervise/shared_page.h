@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <optional>
 
-#include "temper/base/spawn.h"
+#include "temper/base/descriptor.h"
 
 namespace temper::supervise {
 

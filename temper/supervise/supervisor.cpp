@@ -126,6 +126,7 @@ class Supervisor {
     pid_ = pid;
     memory_.clear();
     kills_before_ = memory_kills();
+    kernel_ = KernelLog();
     aside_before_ = aside_count();
     // A wish for a checkpoint was the last trainer's; one to stop, had it come
     // before this start, would have prevented it.
@@ -194,7 +195,7 @@ class Supervisor {
     const auto kills = memory_kills();
     if (death.signal == SIGKILL && kills && kills_before_)
       death.memory_kills = *kills - *kills_before_;
-    if (death.signal != 0) death.kernel = kernel_words(pid_);
+    if (death.signal != 0) death.kernel = kernel_.about(pid_);
     return death;
   }
 
@@ -224,7 +225,13 @@ class Supervisor {
     if (fs::exists(run.journal())) return asked_.resume(run.path);
     std::error_code ignored;
     for (const fs::path& each :
-         {run.config(), run.machine(), run.plan(), run.lock(), run.restarts()})
+         {run.config(),
+          run.machine(),
+          run.plan(),
+          run.lock(),
+          run.restarts(),
+          run.checkpoints(),
+          run.artifacts()})
       fs::remove(each, ignored);
     fs::remove(run.path, ignored);
     where_.run.reset();
@@ -335,6 +342,7 @@ class Supervisor {
   pid_t pid_ = -1;
   std::deque<std::uint64_t> memory_;
   std::optional<std::int64_t> kills_before_;
+  KernelLog kernel_; // since its start
   std::size_t aside_before_ = 0;
   std::array<int, Inbox::kPassedOn.size()> counted_{};
   std::array<Passed, Inbox::kPassedOn.size()> passed_{};

@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "temper/base/descriptor.h"
+
 namespace temper::supervise {
 
 // Is a debugger attached to this process?
@@ -25,9 +27,18 @@ std::optional<std::uint64_t> memory_of(pid_t pid);
 // up. Nothing where that is not told.
 std::optional<std::int64_t> memory_kills();
 
-// What the kernel said about the end of a process; empty when it is not for us
-// to read.
-std::string kernel_words(pid_t pid);
+// What the kernel says from now on, so that it is of this process and not of
+// an earlier one with its number. Empty when it is not for us to read: in a
+// container its numbers are others.
+class KernelLog {
+ public:
+  KernelLog();
+  // About the end of a process.
+  std::string about(pid_t pid) const;
+
+ private:
+  Descriptor log_;
+};
 
 // The same in a text of the kernel's log: its last line about that process.
 std::string words_about(std::string_view log, pid_t pid);

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "temper/base/file.h"
-#include "temper/base/spawn.h"
 #include "temper/base/text.h"
 #include "temper/machine/linux_cgroup.h"
 #include "temper/machine/linux_text.h"
@@ -52,15 +51,23 @@ std::optional<std::int64_t> memory_kills() {
   return std::nullopt;
 }
 
-std::string kernel_words(pid_t pid) {
+KernelLog::KernelLog() {
+  // That of the first namespace of processes, which the kernel fixes.
+  constexpr const char* kOfAll = "pid:[4026531836]";
+  std::error_code failed;
+  if (std::filesystem::read_symlink("/proc/self/ns/pid", failed) != kOfAll)
+    return;
   // One record a read; the first that is not there yet would block.
-  const Descriptor log(::open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  if (!log.open()) return "";
+  log_ = Descriptor(::open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (log_.open()) ::lseek(log_.get(), 0, SEEK_END);
+}
+
+std::string KernelLog::about(pid_t pid) const {
   std::array<char, 8192> record{};
   std::string all;
   constexpr std::size_t kMost = std::size_t{8} << 20;
-  while (all.size() < kMost) {
-    const ssize_t count = ::read(log.get(), record.data(), record.size());
+  while (log_.open() && all.size() < kMost) {
+    const ssize_t count = ::read(log_.get(), record.data(), record.size());
     if (count < 0 && (errno == EPIPE || errno == EINTR)) continue; // overrun
     if (count <= 0) break;
     all.append(record.data(), static_cast<std::size_t>(count));

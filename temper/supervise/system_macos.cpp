@@ -33,7 +33,9 @@ std::optional<std::int64_t> memory_kills() {
 }
 
 // The unified log is asked by a program (log show) that takes many seconds.
-std::string kernel_words(pid_t) {
+KernelLog::KernelLog() = default;
+
+std::string KernelLog::about(pid_t) const {
   return "";
 }
 

@@ -6,8 +6,6 @@ const char* to_string(Phase phase) {
   switch (phase) {
     case Phase::resting:
       return "resting";
-    case Phase::starting:
-      return "starting";
     case Phase::data_wait:
       return "waiting for data";
     case Phase::transfer:

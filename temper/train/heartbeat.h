@@ -11,7 +11,6 @@ namespace temper::train {
 
 enum class Phase : int {
   resting, // nothing to do: silence is fine
-  starting,
   data_wait,
   transfer,
   forward,

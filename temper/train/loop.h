@@ -54,7 +54,8 @@ struct LoopParts {
   // How busy the machine is, asked after every step; mostly nothing.
   std::function<std::optional<journal::Event>()> system = {};
   int cores = 1; // of the machine
-  // Asked after every step: true ends the run there, with a checkpoint.
+  // Asked after every step, and while data is waited for or validated: true
+  // ends the run there, with a checkpoint.
   std::function<bool()> stop = {};
   // True once each time a checkpoint is wanted now.
   std::function<bool()> save_now = {};
@@ -82,7 +83,8 @@ struct Outcome {
   double seconds = 0;
   double waiting_s = 0; // for data
   double evaluating_s = 0;
-  // Stopped because only a fresh process gives leaked memory back.
+  // Stopped because only a fresh process can go on: it gives leaked memory
+  // back, or takes up from the checkpoint what failed half way.
   bool start_again = false;
 };
 

@@ -44,7 +44,7 @@ json to_json(const MetricSums& sums) {
       {"own", own}};
 }
 
-// The confusion matrix is validation's, and validation is never broken off.
+// The confusion matrix is validation's, which a resumed run begins again.
 MetricSums sums_of(const json& from) {
   MetricSums sums;
   sums.loss = number_of(from.at("loss"));

@@ -1,6 +1,7 @@
 #include "temper/train/run.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "temper/base/atomic_file.h"
 #include "temper/base/log.h"
@@ -16,6 +17,7 @@
 #include "temper/train/memory_watch.h"
 #include "temper/train/meter.h"
 #include "temper/train/resume_rules.h"
+#include "temper/train/roll_forward.h"
 #include "temper/train/run_events.h"
 #include "temper/train/run_parts.h"
 
@@ -180,6 +182,13 @@ RunResult run(const RunRequest& asked) {
          request.trackers,
          &mailbox});
     result.outcome = run_loop(loop, snapshot);
+  } catch (const HalfDone& error) {
+    // What is in memory is lost, but the checkpoint is whole.
+    log::warn(cat(error.what(), " ", error.hint()));
+    result.outcome.ending = Ending::kStopped;
+    result.outcome.updates = std::max<std::int64_t>(heartbeats.update, 0);
+    result.outcome.best = std::nan("");
+    result.outcome.start_again = true;
   } catch (const std::exception& error) {
     leave_trace(std::max<std::int64_t>(heartbeats.update, 0));
     tell(failed_event(error));

@@ -118,6 +118,17 @@ TEST_F(Checkpoints, the_newest_of_a_run_that_was_rolled_back_is_the_last_made) {
   EXPECT_EQ(store.load_latest()->update, 5);
 }
 
+// Its journal has lost its end, and goes on at a place it has been at before.
+TEST_F(Checkpoints, the_newest_is_the_last_made_whatever_the_journal_lost) {
+  for (const int update : {10, 20, 30}) {
+    Snapshot made = snapshot(update);
+    made.journal_offset = update == 30 ? 50 : 100;
+    Store(folder_).save(made);
+  }
+  EXPECT_THAT(Store(folder_).list(), ElementsAre(20, 30));
+  EXPECT_EQ(Store(folder_).load_latest()->update, 30);
+}
+
 TEST_F(Checkpoints, the_same_update_again_takes_its_place) {
   Store store(folder_);
   store.save(snapshot(5, 1));

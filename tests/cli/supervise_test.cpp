@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "run_temper.h"
 #include "tests/temp_folder.h"
 
@@ -28,9 +30,31 @@ TEST(Supervise, a_trainer_without_its_page_trains_all_the_same) {
   EXPECT_EQ(damaged.heartbeats(), nullptr);
 }
 
+TEST(Supervise, a_trainer_that_is_started_again_is_told_the_same) {
+  Invocation invocation;
+  invocation.quiet = true;
+  EXPECT_THAT(
+      resume_arguments(
+          invocation,
+          {{"train.epochs", "40", "--epochs"}, {"data.path", "a=b"}},
+          "runs/x"),
+      testing::ElementsAre(
+          "train",
+          "--resume",
+          "runs/x",
+          "--set",
+          "train.epochs=40",
+          "--set",
+          "data.path=a=b",
+          "--quiet"));
+}
+
 class SuperviseTrain : public testing::Test {
  protected:
-  ProcessResult train(const std::vector<std::string>& more) const {
+  // `shell`: runs it, as "$@".
+  ProcessResult train(
+      const std::vector<std::string>& more,
+      const std::string& shell = "exec \"$@\"") const {
     std::vector<std::string> all{
         "train",
         "--data",
@@ -46,7 +70,8 @@ class SuperviseTrain : public testing::Test {
         "--set",
         "run.name=x"};
     all.insert(all.end(), more.begin(), more.end());
-    return tests::run_temper({"env", "TEMPER_SUPERVISE=1"}, all);
+    return tests::run_temper(
+        {"env", "TEMPER_SUPERVISE=1", "sh", "-c", shell, "sh"}, all);
   }
   tests::TempFolder folder_;
 };
@@ -61,6 +86,21 @@ TEST_F(SuperviseTrain, what_the_trainer_says_and_how_it_ends_is_the_commands) {
   EXPECT_THAT(twice.err, HasSubstr("there is a run x in"));
   EXPECT_THAT(twice.err, Not(HasSubstr("started again")));
   EXPECT_EQ(train({"--set", "train.epochs=none"}).code, 2);
+}
+
+// What runs is worth more than what is said of it.
+TEST_F(SuperviseTrain, output_that_cannot_be_written_ends_nothing) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full.";
+  const auto full = train({}, "exec \"$@\" >/dev/full");
+  EXPECT_EQ(full.code, 0) << full.err;
+  EXPECT_THAT(full.err, HasSubstr("cannot write the output: "));
+  EXPECT_THAT(full.err, HasSubstr("The run goes on"));
+  std::filesystem::remove_all(folder_ / "runs");
+  // Nobody reads from the beginning.
+  const auto gone = train({}, "\"$@\" | true");
+  EXPECT_THAT(gone.err, HasSubstr("cannot write the output: "));
+  EXPECT_THAT(gone.err, Not(HasSubstr("died")));
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "runs/x/checkpoints/latest"));
 }
 
 } // namespace

@@ -55,6 +55,16 @@ TEST_F(Runs, a_name_is_made_from_time_model_and_data) {
   EXPECT_TRUE(fs::is_directory(run.artifacts()));
 }
 
+TEST_F(Runs, what_a_start_left_that_wrote_nothing_is_taken) {
+  const auto run = make_run_directory(parent_, "x", "resnet18", "cifar10");
+  std::ofstream(run.lock()) << "1\n";
+  fs::remove(run.artifacts());
+  EXPECT_EQ(make_run_directory(parent_, "x", "", "").path, run.path);
+  EXPECT_TRUE(fs::is_directory(run.artifacts()));
+  std::ofstream(run.checkpoints() / "anything");
+  EXPECT_THROW(make_run_directory(parent_, "x", "", ""), Error);
+}
+
 TEST_F(Runs, a_chosen_name_is_taken_once) {
   make("first");
   EXPECT_THROW(make("first"), Error);

@@ -70,9 +70,10 @@ pid_t start(
 }
 
 // What differs between an undisturbed run and one that was resumed: the place
-// in the journal, the seconds, the name of the run, and a checksum over these.
+// in the journal, how many were saved before, the seconds, the name of the run,
+// and a checksum over these.
 void forget_disturbances(nlohmann::json& about) {
-  for (const char* key : {"journal_offset", "config", "sum"})
+  for (const char* key : {"journal_offset", "number", "config", "sum"})
     about.erase(key);
   auto loop = nlohmann::json::parse(about.value("loop", ""), nullptr, false);
   if (loop.is_object()) loop.erase("seconds");

@@ -48,6 +48,12 @@ TEST_F(RunDataTest, OfOneClassHasNothingToLearn) {
           HasSubstr("temper data check")));
 }
 
+TEST_F(RunDataTest, OfTwoClassesInTurnHasTwo) {
+  config_.data.source = "synthetic:rows=20000,features=2,classes=2";
+  EXPECT_EQ(
+      open_data(config_, {}, std::uint64_t{1} << 30).train_samples, 20'000);
+}
+
 TEST_F(RunDataTest, OfFewerSamplesThanABatchIsOneShortBatch) {
   RunData data = open("1,2,cat\n3,4,dog\n5,6,cat\n");
   config_.train.batch = 64;

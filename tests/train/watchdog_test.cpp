@@ -67,7 +67,12 @@ TEST(Watchdog, zero_seconds_watch_nothing_and_an_end_does_not_wait) {
   Heartbeats heartbeats;
   heartbeats.training.beat(Phase::forward);
   const auto never = [](const Hang&) { ADD_FAILURE() << "told"; };
-  const Watchdog off(heartbeats, 0, {never, never});
+  int looks = 0;
+  {
+    const Watchdog off(heartbeats, 0, {never, never, [&] { ++looks; }});
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  EXPECT_EQ(looks, 0);
   const Watchdog slow(heartbeats, 1e6, {never, never});
 }
 
