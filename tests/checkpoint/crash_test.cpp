@@ -100,10 +100,11 @@ long counted(const std::vector<tests::DiskCall>& calls) {
 }
 
 TEST_F(Crash, killed_after_any_system_call_it_goes_on_from_the_last_one) {
+  int kills = 0;
   for (const std::size_t bytes : sizes()) {
     const long calls = counted(record(bytes));
     ASSERT_GT(calls, 60);
-    for (long n = 0; n <= calls; ++n) {
+    for (long n = 0; n <= calls; ++n, ++kills) {
       SCOPED_TRACE(cat("killed after call ", n, " of ", calls));
       clear();
       const auto result = save(bytes, {cat("SHIM_KILL_AFTER=", n)});
@@ -132,6 +133,7 @@ TEST_F(Crash, killed_after_any_system_call_it_goes_on_from_the_last_one) {
             << name;
     }
   }
+  RecordProperty("cases", kills);
 }
 
 TEST_F(Crash, whatever_a_power_cut_leaves_the_newest_synced_one_loads) {
@@ -162,15 +164,17 @@ TEST_F(Crash, whatever_a_power_cut_leaves_the_newest_synced_one_loads) {
     EXPECT_EQ(saved, kSaves);
   }
   EXPECT_GE(damages, 50);
+  RecordProperty("cases", damages);
 }
 
 TEST_F(Crash, a_disk_that_refuses_once_costs_one_checkpoint_at_most) {
+  int errors = 0;
   for (const std::size_t bytes : sizes()) {
     const long calls = counted(record(bytes));
     const long step = everything() ? 1 : calls / 9;
     int refused = 0;
     for (const int code : {ENOSPC, EIO})
-      for (long n = 1 + code % 3; n <= calls; n += step) {
+      for (long n = 1 + code % 3; n <= calls; n += step, ++errors) {
         SCOPED_TRACE(cat("call ", n, " of ", calls, " fails with ", code));
         clear();
         const auto result =
@@ -194,6 +198,7 @@ TEST_F(Crash, a_disk_that_refuses_once_costs_one_checkpoint_at_most) {
       }
     EXPECT_GT(refused, 3);
   }
+  RecordProperty("cases", errors);
 }
 
 TEST_F(Crash, a_disk_that_stays_full_leaves_the_last_good_one) {
