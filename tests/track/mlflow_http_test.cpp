@@ -391,6 +391,12 @@ TEST(HttpSettings, AreMlflowsVariablesAndItsCredentialsFile) {
   EXPECT_EQ(http_settings(environment).timeout_s, 7);
 }
 
+TEST(Http, HidesAUserWithoutAPassword) {
+  for (const char* url : {"http://ada:@host", "http://@host", "http://:@host"})
+    EXPECT_EQ(HttpClient(url, {}).hidden("no secret"), "no secret") << url;
+  EXPECT_EQ(HttpClient("http://ada:@host", {}).hidden("of ada:."), "of ***.");
+}
+
 TEST(Http, EncodesAsTheStandardsDo) {
   EXPECT_EQ(base64("any carnal pleas"), "YW55IGNhcm5hbCBwbGVhcw==");
   EXPECT_EQ(base64("any carnal pleasu"), "YW55IGNhcm5hbCBwbGVhc3U=");
