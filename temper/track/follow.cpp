@@ -120,31 +120,33 @@ std::string Follow::parent() {
   return run;
 }
 
-void Follow::find_cut() {
+bool Follow::find_cut() {
   if (state_.offset == 0 ||
       fingerprint_before(directory_.journal(), state_.offset) ==
           state_.fingerprint)
-    return;
+    return false;
   FollowState next = state_;
   next.marks.journal_was_cut();
   next.offset = 0;
   next.fingerprint = 0;
   save(std::move(next));
+  return true;
 }
 
 bool Follow::pump() {
   if (!begun_ && !begin()) return false;
-  find_cut();
   journal::Follower follower(directory_.journal(), state_.offset);
   const auto events = follower.read(tracker_.lines_at_once());
-  if (follower.offset() == state_.offset) return false;
   FollowState next = state_;
-  Batch batch;
-  for (const journal::Event& event : events)
-    translate(event, directory_, next.marks, batch);
   next.offset = follower.offset();
   next.fingerprint =
       fingerprint_before(directory_.journal(), next.offset).value_or(0);
+  // Looked for after all reading: it may be cut at any time.
+  if (find_cut()) return pump();
+  if (next.offset == state_.offset) return false;
+  Batch batch;
+  for (const journal::Event& event : events)
+    translate(event, directory_, next.marks, batch);
   next.points += static_cast<std::int64_t>(batch.points.size());
   if (batch.status) next.ended = batch.status->status != Status::running;
   try {

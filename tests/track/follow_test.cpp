@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <utility>
+
 #include "temper/base/text.h"
 #include "tests/temp_folder.h"
 #include "tests/track/journal_samples.h"
@@ -41,6 +44,7 @@ class FakeTracker : public Tracker {
     return begun ? "run-1" : "";
   }
   std::size_t lines_at_once() const override {
+    if (before_read) std::exchange(before_read, nullptr)();
     return lines;
   }
 
@@ -61,6 +65,7 @@ class FakeTracker : public Tracker {
   bool fail_after = false;
   bool emptied = false;
   bool begun = false;
+  mutable std::function<void()> before_read; // once
 };
 
 class FollowTest : public testing::Test {
@@ -194,6 +199,26 @@ TEST_F(FollowTest, AJournalCutUnderItsHandsIsNoticedAtTheSameLength) {
   EXPECT_EQ(tracker_.seen("loss").size(), 9U);
   EXPECT_EQ(tracker_.seen("loss").back(), "9:0.9");
   EXPECT_EQ(tracker_.seen("mr").size(), 4U);
+}
+
+// Between the look for a cut and the read: the process was stopped there.
+TEST_F(FollowTest, AJournalCutBeforeItIsReadIsNoticed) {
+  journal_.append(run_event());
+  const auto checkpoint = journal_.offset();
+  write_steps(1, 4);
+  Follow follow(run_, tracker_, "x");
+  while (follow.pump()) {
+  }
+  tracker_.before_read = [&] {
+    journal_.truncate(checkpoint);
+    for (std::int64_t update = 1; update <= 4; ++update)
+      journal_.append(epoch_event(update, 0.5));
+    write_steps(1, 6);
+  };
+  while (follow.pump()) {
+  }
+  EXPECT_EQ(tracker_.seen("val_loss").size(), 4U);
+  EXPECT_EQ(tracker_.seen("loss").size(), 6U);
 }
 
 // The updates count down at a rollback, and what comes then is new.
