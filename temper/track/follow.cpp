@@ -4,7 +4,6 @@
 #include <sys/file.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 
 #include "temper/base/atomic_file.h"
@@ -34,12 +33,6 @@ Descriptor lock(const fs::path& file) {
         "[track] another process delivers this run to that place.",
         "Let it finish: it does the same.");
   return held;
-}
-
-std::int64_t now_ms() {
-  using namespace std::chrono;
-  return duration_cast<milliseconds>(system_clock::now().time_since_epoch())
-      .count();
 }
 
 } // namespace
