@@ -130,9 +130,10 @@ void TrackedRun::begin(
 void TrackedRun::begin_if_written(const journal::RunDirectory& run) {
   std::error_code failed;
   if (begun_ || !std::filesystem::exists(run.journal(), failed)) return;
+  begun_ = true; // tried once, and said once
   try {
     begin(run, config::load(run.config(), {}).config);
-  } catch (const Error& error) {
+  } catch (const std::exception& error) { // the run goes on without trackers
     log::warn(cat("the run is not tracked: ", error.what()));
   }
 }

@@ -47,7 +47,8 @@ class TrackedRun {
   TrackedRun& operator=(const TrackedRun&) = delete;
 
   void begin(const journal::RunDirectory& run, const config::Config& config);
-  // The same with the config that is there, once there is a journal.
+  // The same with the config that is there, once there is a journal. What goes
+  // wrong is a warning.
   void begin_if_written(const journal::RunDirectory& run);
   // Their sign of life, to be given about once a second: none while a tracker
   // has not come back from what it was told.
