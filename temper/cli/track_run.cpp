@@ -140,13 +140,7 @@ void TrackedRun::begin_if_written(const journal::RunDirectory& run) {
 
 void TrackedRun::beat(train::Heartbeat& heartbeat) {
   if (!tracking_) return;
-  const auto now = tracking_->under_way();
-  awaited_.clear();
-  for (const track::UnderWay& call : now)
-    for (const track::UnderWay& earlier : before_)
-      if (call.where == earlier.where && call.call == earlier.call)
-        awaited_.push_back(call.where);
-  before_ = now;
+  awaited_ = tracking_->silent();
   if (awaited_.empty())
     heartbeat.beat(train::Phase::resting);
   else

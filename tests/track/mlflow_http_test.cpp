@@ -347,6 +347,7 @@ TEST_F(MlflowHttpTest, ASilentServerIsALagBeforeItsTimeIsUp) {
   const auto tracking = start(run.path, options);
   EXPECT_EQ(lines_behind(*tracking, [](auto lines) { return lines > 0; }), 10);
   EXPECT_THAT(tracking->lag().at(0).why, HasSubstr("does not answer"));
+  EXPECT_THAT(tracking->silent(), ElementsAre(server_.url()));
   EXPECT_THAT(logged(), HasSubstr("10 lines of the journal wait"));
 }
 
