@@ -130,22 +130,17 @@ void TrackedRun::begin(
 void TrackedRun::begin_if_written(const journal::RunDirectory& run) {
   std::error_code failed;
   if (begun_ || !std::filesystem::exists(run.journal(), failed)) return;
+  begun_ = true; // tried once, and said once
   try {
     begin(run, config::load(run.config(), {}).config);
-  } catch (const Error& error) {
+  } catch (const std::exception& error) { // the run goes on without trackers
     log::warn(cat("the run is not tracked: ", error.what()));
   }
 }
 
 void TrackedRun::beat(train::Heartbeat& heartbeat) {
   if (!tracking_) return;
-  const auto now = tracking_->under_way();
-  awaited_.clear();
-  for (const track::UnderWay& call : now)
-    for (const track::UnderWay& earlier : before_)
-      if (call.where == earlier.where && call.call == earlier.call)
-        awaited_.push_back(call.where);
-  before_ = now;
+  awaited_ = tracking_->silent();
   if (awaited_.empty())
     heartbeat.beat(train::Phase::resting);
   else

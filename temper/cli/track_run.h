@@ -47,10 +47,11 @@ class TrackedRun {
   TrackedRun& operator=(const TrackedRun&) = delete;
 
   void begin(const journal::RunDirectory& run, const config::Config& config);
-  // The same with the config that is there, once there is a journal.
+  // The same with the config that is there, once there is a journal. What goes
+  // wrong is a warning.
   void begin_if_written(const journal::RunDirectory& run);
   // Their sign of life, to be given about once a second: none while a tracker
-  // has not come back from what it was told.
+  // is silent.
   void beat(train::Heartbeat& heartbeat);
   // Whom beat() waits for; empty: nobody.
   std::string awaited() const;
@@ -72,8 +73,7 @@ class TrackedRun {
   bool begun_ = false;
   journal::RunDirectory run_;
   std::unique_ptr<track::Tracking> tracking_;
-  std::vector<track::UnderWay> before_; // at the last beat
-  std::vector<std::string> awaited_;
+  std::vector<std::string> awaited_; // at the last beat
 };
 
 } // namespace temper::cli

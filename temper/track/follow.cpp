@@ -4,7 +4,6 @@
 #include <sys/file.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 
 #include "temper/base/atomic_file.h"
@@ -34,12 +33,6 @@ Descriptor lock(const fs::path& file) {
         "[track] another process delivers this run to that place.",
         "Let it finish: it does the same.");
   return held;
-}
-
-std::int64_t now_ms() {
-  using namespace std::chrono;
-  return duration_cast<milliseconds>(system_clock::now().time_since_epoch())
-      .count();
 }
 
 } // namespace
@@ -120,31 +113,33 @@ std::string Follow::parent() {
   return run;
 }
 
-void Follow::find_cut() {
+bool Follow::find_cut() {
   if (state_.offset == 0 ||
       fingerprint_before(directory_.journal(), state_.offset) ==
           state_.fingerprint)
-    return;
+    return false;
   FollowState next = state_;
   next.marks.journal_was_cut();
   next.offset = 0;
   next.fingerprint = 0;
   save(std::move(next));
+  return true;
 }
 
 bool Follow::pump() {
   if (!begun_ && !begin()) return false;
-  find_cut();
   journal::Follower follower(directory_.journal(), state_.offset);
   const auto events = follower.read(tracker_.lines_at_once());
-  if (follower.offset() == state_.offset) return false;
   FollowState next = state_;
-  Batch batch;
-  for (const journal::Event& event : events)
-    translate(event, directory_, next.marks, batch);
   next.offset = follower.offset();
   next.fingerprint =
       fingerprint_before(directory_.journal(), next.offset).value_or(0);
+  // Looked for after all reading: it may be cut at any time.
+  if (find_cut()) return pump();
+  if (next.offset == state_.offset) return false;
+  Batch batch;
+  for (const journal::Event& event : events)
+    translate(event, directory_, next.marks, batch);
   next.points += static_cast<std::int64_t>(batch.points.size());
   if (batch.status) next.ended = batch.status->status != Status::running;
   try {

@@ -53,7 +53,7 @@ class Follow {
  private:
   bool begin();
   std::string parent();
-  void find_cut();
+  bool find_cut();
   void save(FollowState next);
 
   journal::RunDirectory directory_;

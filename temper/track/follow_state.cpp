@@ -30,6 +30,8 @@ std::string FollowState::to_json() const {
              {"points", points},
              {"high", marks.high},
              {"skip", marks.skip},
+             {"rollbacks", marks.rollbacks},
+             {"rolled_to", marks.rolled_to},
              {"system_step", marks.system_step},
              {"system_ms", marks.system_ms},
              {"note_ms", marks.note_ms},
@@ -52,6 +54,8 @@ FollowState FollowState::from_json(const std::string& text) {
     made.points = from.at("points");
     made.marks.high = from.at("high");
     made.marks.skip = from.at("skip");
+    made.marks.rollbacks = from.value("rollbacks", std::int64_t{0});
+    made.marks.rolled_to = from.value("rolled_to", std::int64_t{0});
     made.marks.system_step = from.at("system_step");
     made.marks.system_ms = from.at("system_ms");
     made.marks.note_ms = from.at("note_ms");

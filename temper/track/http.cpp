@@ -83,29 +83,31 @@ HttpClient::HttpClient(const std::string& url, HttpSettings settings)
     : settings_(std::move(settings)),
       base_(without_secrets(url)),
       handle_(std::make_unique<Handle>()) {
+  const auto hide = [&](const std::string& secret) {
+    if (!secret.empty()) secrets_.push_back(secret);
+  };
   if (base_.size() < url.size()) {
     const auto begin = url.find("://") + 3;
     const std::string both = url.substr(begin, url.size() - base_.size() - 1);
     const auto colon = both.find(':');
-    secrets_.push_back(both);
+    hide(both);
     if (settings_.username.empty()) {
       settings_.username = percent_decoded(both.substr(0, colon));
       if (colon != std::string::npos) {
-        secrets_.push_back(both.substr(colon + 1));
+        hide(both.substr(colon + 1));
         settings_.password = percent_decoded(both.substr(colon + 1));
       }
     }
   }
   const bool user = !settings_.username.empty() && !settings_.password.empty();
   const std::string encoded =
-      base64(cat(settings_.username, ":", settings_.password));
+      user ? base64(cat(settings_.username, ":", settings_.password)) : "";
   if (user)
     authorization_ = cat("Authorization: Basic ", encoded);
   else if (!settings_.token.empty())
     authorization_ = cat("Authorization: Bearer ", settings_.token);
-  for (const std::string& secret :
-       {settings_.password, settings_.token, user ? encoded : std::string()})
-    if (!secret.empty()) secrets_.push_back(secret);
+  for (const auto& secret : {settings_.password, settings_.token, encoded})
+    hide(secret);
 }
 
 HttpClient::~HttpClient() = default;

@@ -1,5 +1,4 @@
 // Making an MLflow database, and judging one that is there.
-#include <chrono>
 #include <map>
 #include <set>
 #include <string>
@@ -100,12 +99,6 @@ void check_columns(
     refuse(
         name,
         cat("its table ", table, " has no column \"", *missing.begin(), "\""));
-}
-
-std::int64_t now_ms() {
-  using namespace std::chrono;
-  return duration_cast<milliseconds>(system_clock::now().time_since_epoch())
-      .count();
 }
 
 // MLflow makes it in every store, and its pages expect it.

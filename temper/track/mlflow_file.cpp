@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <random>
@@ -28,12 +27,6 @@ namespace fs = std::filesystem;
   throw Unavailable(
       cat("[track] cannot write ", file.string(), ": ", why, "."),
       "Make room, or look at the folder's rights.");
-}
-
-std::int64_t now_ms() {
-  using namespace std::chrono;
-  return duration_cast<milliseconds>(system_clock::now().time_since_epoch())
-      .count();
 }
 
 void make_folder(const fs::path& folder) {

@@ -1,6 +1,5 @@
 #include "temper/track/mlflow_sqlite.h"
 
-#include <chrono>
 #include <cmath>
 #include <map>
 #include <tuple>
@@ -27,12 +26,6 @@ Stored stored(double value) {
   if (std::isnan(value)) return {0, 1};
   if (std::isinf(value)) return {value > 0 ? kLargest : -kLargest, 0};
   return {value, 0};
-}
-
-std::int64_t now_ms() {
-  using namespace std::chrono;
-  return duration_cast<milliseconds>(system_clock::now().time_since_epoch())
-      .count();
 }
 
 } // namespace

@@ -23,7 +23,7 @@ struct Options {
   std::string tensorboard = "off"; // "on": in the run's directory; a folder
   // Not empty: TensorBoard gets these of every checkpoint.
   ReadHistograms histograms;
-  double slow_s = 5; // a delivery that takes longer is a lag
+  double slow_s = 5; // a place that takes longer to answer is silent, and lags
   Environment environment; // current_environment(), or a test's
 };
 

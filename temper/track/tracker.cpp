@@ -1,5 +1,7 @@
 #include "temper/track/tracker.h"
 
+#include <chrono>
+
 #include "temper/base/text.h"
 
 namespace temper::track {
@@ -31,6 +33,12 @@ std::vector<Histogram::Bucket> equal_buckets(
                                 : low + width * static_cast<double>(i + 1),
          static_cast<double>(counts[i])});
   return made;
+}
+
+std::int64_t now_ms() {
+  using namespace std::chrono;
+  return duration_cast<milliseconds>(system_clock::now().time_since_epoch())
+      .count();
 }
 
 void require_run(Tracker& tracker, const std::string& parent) {

@@ -172,6 +172,9 @@ class Tracker {
   virtual void give_up() {}
 };
 
+// As MLflow counts it, since 1970.
+std::int64_t now_ms();
+
 // Error when a parent is not there.
 void require_run(Tracker& tracker, const std::string& parent);
 

@@ -24,13 +24,6 @@ struct Lag {
   std::string command;
 };
 
-// What a tracker is being told right now. The same number at a later look: it
-// has not come back since.
-struct UnderWay {
-  std::string where;
-  std::uint64_t call = 0;
-};
-
 class Tracking {
  public:
   Tracking(std::filesystem::path run_directory, const Options& options);
@@ -42,8 +35,8 @@ class Tracking {
 
   // Cheap enough to be asked all the time.
   std::vector<Lag> lag();
-  // Of each tracker that is busy.
-  std::vector<UnderWay> under_way() const;
+  // Where what was told last has taken longer than Options::slow_s until now.
+  std::vector<std::string> silent() const;
   // The run is over, and nothing more will be written to its journal. Waits
   // until all is delivered, at most `seconds`. `status` is how it ended where
   // the journal does not say: killed, when its process was.

@@ -21,6 +21,19 @@ std::int64_t ms(double seconds) {
   return std::llround(seconds * 1000);
 }
 
+// And marks it as delivered.
+bool is_new(Marks& marks, const std::string& key, std::int64_t step) {
+  // No metric has a # in its name.
+  const std::string mark = marks.rollbacks == 0
+      ? key
+      : cat(key, "#", marks.rollbacks, ":", marks.rolled_to);
+  const auto done = marks.skip.find(mark);
+  if (done != marks.skip.end() && step <= done->second) return false;
+  const auto [high, first] = marks.high.try_emplace(mark, step);
+  if (!first) high->second = std::max(high->second, step);
+  return true;
+}
+
 void add_point(
     Batch& batch,
     Marks& marks,
@@ -28,11 +41,8 @@ void add_point(
     double value,
     std::int64_t step,
     const Event& event) {
-  const auto done = marks.skip.find(key);
-  if (done != marks.skip.end() && step <= done->second) return;
-  const auto [high, first] = marks.high.try_emplace(key, step);
-  if (!first) high->second = std::max(high->second, step);
-  batch.points.push_back({key, value, step, ms(event.time_s)});
+  if (is_new(marks, key, step))
+    batch.points.push_back({key, value, step, ms(event.time_s)});
 }
 
 void add_step(const Event& event, Marks& marks, Batch& batch) {
@@ -107,12 +117,8 @@ void add_checkpoint(
 }
 
 void add_gradients(const Event& event, Marks& marks, Batch& batch) {
-  constexpr const char* kKey = "(gradients)"; // no metric is called so
   const std::int64_t step = event.count("update").value_or(0);
-  const auto done = marks.skip.find(kKey);
-  if (done != marks.skip.end() && step <= done->second) return;
-  std::int64_t& high = marks.high[kKey];
-  high = std::max(high, step);
+  if (!is_new(marks, "(gradients)", step)) return; // no metric is called so
   const json all =
       json::parse(event.json("histograms").value_or("{}"), nullptr, false);
   if (!all.is_object()) return;
@@ -189,6 +195,8 @@ void Marks::journal_was_cut() {
     const auto [at, first] = skip.try_emplace(key, step);
     if (!first) at->second = std::max(at->second, step);
   }
+  rollbacks = 0;
+  rolled_to = 0;
 }
 
 std::string shortened(const std::string& text, std::size_t bytes) {
@@ -232,6 +240,9 @@ void translate(
     add_incident(event, marks, batch);
   } else if (event.kind == "checkpoint") {
     add_checkpoint(event, directory, batch);
+  } else if (event.kind == "rollback") {
+    ++marks.rollbacks;
+    marks.rolled_to = event.count("to").value_or(0);
   } else if (event.kind == "gradients") {
     add_gradients(event, marks, batch);
   } else if (event.kind == "artifact") {

@@ -14,16 +14,20 @@ namespace temper::track {
 
 // What was delivered, as far as it matters for what comes next.
 struct Marks {
-  std::map<std::string, std::int64_t> high; // metric -> its last step
+  // Metric -> its last step; after a rollback, where steps come again that are
+  // others, a mark of its own for each rollback and the update it went back to.
+  std::map<std::string, std::int64_t> high;
   // The same when the journal was cut back to a checkpoint: what a resumed run
   // does over again is not delivered over again.
   std::map<std::string, std::int64_t> skip;
+  std::int64_t rollbacks = 0; // read, from the journal's beginning
+  std::int64_t rolled_to = 0; // the update the last one went back to
   std::int64_t system_step = 0; // of the next system metrics
   std::int64_t system_ms = 0; // when the last were read
   std::int64_t note_ms = 0;
   std::int64_t incidents = 0;
 
-  void journal_was_cut();
+  void journal_was_cut(); // and is read from its beginning
   friend bool operator==(const Marks&, const Marks&) = default;
 };
 

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <utility>
+
 #include "temper/base/text.h"
 #include "tests/temp_folder.h"
 #include "tests/track/journal_samples.h"
@@ -41,6 +44,7 @@ class FakeTracker : public Tracker {
     return begun ? "run-1" : "";
   }
   std::size_t lines_at_once() const override {
+    if (before_read) std::exchange(before_read, nullptr)();
     return lines;
   }
 
@@ -61,6 +65,7 @@ class FakeTracker : public Tracker {
   bool fail_after = false;
   bool emptied = false;
   bool begun = false;
+  mutable std::function<void()> before_read; // once
 };
 
 class FollowTest : public testing::Test {
@@ -75,9 +80,13 @@ class FollowTest : public testing::Test {
     while (follow.pump()) {
     }
   }
-  void write_steps(std::int64_t first, std::int64_t last) {
+  void write_steps(std::int64_t first, std::int64_t last, double more = 0) {
     for (std::int64_t step = first; step <= last; ++step)
-      journal_.append(step_event(step, static_cast<double>(step) / 10));
+      journal_.append(step_event(step, static_cast<double>(step) / 10 + more));
+  }
+  void cut(std::uint64_t checkpoint) {
+    journal_.truncate(checkpoint);
+    journal_.append({"resume", 1'700'000'050, {}});
   }
 
   tests::TempFolder folder_;
@@ -190,6 +199,79 @@ TEST_F(FollowTest, AJournalCutUnderItsHandsIsNoticedAtTheSameLength) {
   EXPECT_EQ(tracker_.seen("loss").size(), 9U);
   EXPECT_EQ(tracker_.seen("loss").back(), "9:0.9");
   EXPECT_EQ(tracker_.seen("mr").size(), 4U);
+}
+
+// Between the look for a cut and the read: the process was stopped there.
+TEST_F(FollowTest, AJournalCutBeforeItIsReadIsNoticed) {
+  journal_.append(run_event());
+  const auto checkpoint = journal_.offset();
+  write_steps(1, 4);
+  Follow follow(run_, tracker_, "x");
+  while (follow.pump()) {
+  }
+  tracker_.before_read = [&] {
+    journal_.truncate(checkpoint);
+    for (std::int64_t update = 1; update <= 4; ++update)
+      journal_.append(epoch_event(update, 0.5));
+    write_steps(1, 6);
+  };
+  while (follow.pump()) {
+  }
+  EXPECT_EQ(tracker_.seen("val_loss").size(), 4U);
+  EXPECT_EQ(tracker_.seen("loss").size(), 6U);
+}
+
+// The updates count down at a rollback, and what comes then is new.
+TEST_F(FollowTest, ACutAfterARollbackLosesNoStep) {
+  journal_.append(run_event());
+  write_steps(1, 6);
+  journal_.append(rollback_event(6, 2));
+  write_steps(3, 3, 100);
+  pump_all();
+  const auto checkpoint = journal_.offset();
+  write_steps(4, 4, 100);
+  pump_all();
+  tracker_.points.clear();
+  cut(checkpoint);
+  write_steps(4, 7, 100);
+  pump_all();
+  EXPECT_THAT(
+      tracker_.seen("loss"), ElementsAre("5:100.5", "6:100.6", "7:100.7"));
+}
+
+TEST_F(FollowTest, ARollbackAfterACutLosesNoStep) {
+  journal_.append(run_event());
+  const auto checkpoint = journal_.offset();
+  write_steps(1, 4);
+  pump_all();
+  cut(checkpoint);
+  write_steps(1, 4);
+  pump_all();
+  tracker_.points.clear();
+  journal_.append(rollback_event(5, 2));
+  write_steps(3, 5, 100);
+  pump_all();
+  EXPECT_THAT(
+      tracker_.seen("loss"), ElementsAre("3:100.3", "4:100.4", "5:100.5"));
+}
+
+// The second time the same step went well, or the state gone back to was older.
+TEST_F(FollowTest, ACutBeforeARollbackThatIsAnotherThenLosesNoStep) {
+  journal_.append(run_event());
+  const auto checkpoint = journal_.offset();
+  write_steps(1, 4);
+  journal_.append(rollback_event(4, 3));
+  write_steps(4, 6, 100);
+  pump_all();
+  tracker_.points.clear();
+  cut(checkpoint);
+  write_steps(1, 5);
+  journal_.append(rollback_event(5, 1));
+  write_steps(2, 4, 200);
+  pump_all();
+  EXPECT_THAT(
+      tracker_.seen("loss"),
+      ElementsAre("5:0.5", "2:200.2", "3:200.3", "4:200.4"));
 }
 
 TEST_F(FollowTest, SystemMetricsCountOnAcrossAResume) {

@@ -69,6 +69,13 @@ inline journal::Event epoch_event(std::int64_t update, double val_loss) {
        {"val_loss", val_loss}}};
 }
 
+inline journal::Event rollback_event(std::int64_t from, std::int64_t to) {
+  return {
+      "rollback",
+      1'700'000'002.5 + static_cast<double>(from),
+      {{"epoch", std::int64_t{0}}, {"from", from}, {"to", to}}};
+}
+
 inline journal::Event system_event(double time_s, double cpu) {
   return {"system", time_s, {{"cpu_utilization_percentage", cpu}}};
 }

@@ -347,6 +347,7 @@ TEST_F(MlflowHttpTest, ASilentServerIsALagBeforeItsTimeIsUp) {
   const auto tracking = start(run.path, options);
   EXPECT_EQ(lines_behind(*tracking, [](auto lines) { return lines > 0; }), 10);
   EXPECT_THAT(tracking->lag().at(0).why, HasSubstr("does not answer"));
+  EXPECT_THAT(tracking->silent(), ElementsAre(server_.url()));
   EXPECT_THAT(logged(), HasSubstr("10 lines of the journal wait"));
 }
 
@@ -389,6 +390,12 @@ TEST(HttpSettings, AreMlflowsVariablesAndItsCredentialsFile) {
   EXPECT_EQ(http_settings(environment).password, "from variable");
   EXPECT_TRUE(http_settings(environment).insecure_tls);
   EXPECT_EQ(http_settings(environment).timeout_s, 7);
+}
+
+TEST(Http, HidesAUserWithoutAPassword) {
+  for (const char* url : {"http://ada:@host", "http://@host", "http://:@host"})
+    EXPECT_EQ(HttpClient(url, {}).hidden("no secret"), "no secret") << url;
+  EXPECT_EQ(HttpClient("http://ada:@host", {}).hidden("of ada:."), "of ***.");
 }
 
 TEST(Http, EncodesAsTheStandardsDo) {

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "temper/base/log.h"
+#include "temper/base/text.h"
 #include "tests/temp_folder.h"
 #include "tests/track/journal_samples.h"
 #include "tests/track/sqlite_rows.h"
@@ -92,6 +93,25 @@ TEST_F(TrackingTest, ARunWithoutAnEndIsEndedFromOutside) {
   }
   EXPECT_EQ(row(store_, "SELECT status FROM runs"), "FINISHED");
   EXPECT_EQ(row(store_, "SELECT count(*) FROM runs"), "1");
+}
+
+TEST_F(TrackingTest, APlaceThatRestsIsNotSilent) {
+  const auto run = made_run(folder_.path() / "runs", "a");
+  journal::Journal(run.journal()).append(run_event());
+  Options options;
+  options.slow_s = 0; // any call at all
+  const auto tracking = start(run.path, options);
+  const auto wait_for = [](const auto& holds) {
+    for (int i = 0; i < 1000; ++i) {
+      if (holds()) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    return false;
+  };
+  const auto state = run.path /
+      cat("track-", parse_target("sqlite:///" + store_.string()).id(), ".json");
+  ASSERT_TRUE(wait_for([&] { return std::filesystem::exists(state); }));
+  EXPECT_TRUE(wait_for([&] { return tracking->silent().empty(); }));
 }
 
 // Training must not notice: the journal is written at full speed.
