@@ -90,9 +90,7 @@ InterruptWatch::~InterruptWatch() {
 }
 
 bool InterruptWatch::noticed() const {
-  if (noted == 0) return false;
-  ::alarm(0); // somebody sees to it
-  return true;
+  return noted != 0;
 }
 
 void InterruptWatch::check() const {
@@ -102,12 +100,15 @@ void InterruptWatch::check() const {
 void InterruptWatch::leave_at_once(int code, const char* said) {
   sentence = said;
   code_at_once = code;
+  if (noted != 0) leave(code);
 }
 
 void InterruptWatch::leave_in_time(int code, const char* said) {
   sentence = said;
+  const bool armed = code_in_time != kNobody;
   code_in_time = code;
   code_at_once = kNobody;
+  if (noted != 0 && !armed) ::alarm(kPatience_s);
 }
 
 void InterruptWatch::leave_anyway(int code, unsigned seconds) {

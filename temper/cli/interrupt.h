@@ -32,10 +32,10 @@ class InterruptWatch {
   // `sentence` is what is said when the process ends so; a literal.
   //
   // From now on there is nothing to put away: a signal ends the process with
-  // this code.
+  // this code, also one that came before.
   void leave_at_once(int code, const char* sentence);
-  // From now on it is noted. Should nobody ask within seconds, because a step
-  // or a file takes that long, the process ends with this code all the same.
+  // From now on it is noted. Should the process not have ended within seconds,
+  // because a step or a disk takes that long, it does with this code.
   void leave_in_time(int code, const char* sentence);
   // Everything is on disk, and only threads have to end: one that hangs does
   // not keep the process from ending with this code within so many seconds.

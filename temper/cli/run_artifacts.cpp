@@ -15,6 +15,7 @@
 #include "temper/data/bitmap_font.h"
 #include "temper/data/png_file.h"
 #include "temper/libtorch/facts.h"
+#include "temper/libtorch/messages.h"
 #include "temper/model/export.h"
 #include "temper/model/load_weights.h"
 #include "temper/model/weights_file.h"
@@ -109,7 +110,8 @@ RunModelAndData trained(const journal::RunDirectory& run) {
 std::string write_predictions(
     const train::RunResult& result,
     const RunModelAndData& trained) {
-  const auto picture = predictions_picture(trained);
+  const auto picture =
+      predictions_picture(trained, result.plan.forecast.at_once);
   if (!picture) return "";
   data::write_png(
       result.directory.artifacts() / "sample_predictions.png", *picture);
@@ -208,7 +210,11 @@ std::vector<std::string> write_run_artifacts(
       if (!path.empty()) paths.push_back(path);
     } catch (const std::exception& error) {
       log::warn(
-          cat("the run is done, but ", what, " was not kept: ", error.what()));
+          cat("the run is done, but ",
+              what,
+              " was not kept: ",
+              libtorch::first_line(error.what()),
+              "."));
     }
   };
   attempt("its confusion matrix", [&] { return write_confusion(result); });

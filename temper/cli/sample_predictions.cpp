@@ -24,9 +24,11 @@ std::map<std::int64_t, Guess> guesses(
     const RunModelAndData& trained,
     const std::shared_ptr<const data::IndexedSource>& source,
     const std::shared_ptr<const data::Augment>& augment,
-    std::int64_t classes) {
+    std::int64_t classes,
+    int at_once) {
+  constexpr int kShown = kColumns * kRows;
   data::LoaderOptions options;
-  options.batch = kColumns * kRows;
+  options.batch = at_once > 0 ? std::min(at_once, kShown) : kShown;
   options.bad = data::BadPolicy::skip;
   options.channels_last = false;
   options.workers = 1;
@@ -34,23 +36,27 @@ std::map<std::int64_t, Guess> guesses(
   data::Loader loader(source, augment, options);
   loader.start(0);
   std::map<std::int64_t, Guess> made;
-  const data::Batch* batch = loader.next();
-  if (batch == nullptr) return made;
   const auto run = train::make_extractor(
       {trained.program, {classes}, trained.data, "cpu", {}, options.batch});
-  std::vector<float> scores(static_cast<std::size_t>(batch->size * classes));
-  run->compute(*batch, scores.data());
-  for (int i = 0; i < batch->size; ++i) {
-    const float* row = scores.data() + i * classes;
-    made[batch->indices[i]] = {
-        batch->labels[i], std::max_element(row, row + classes) - row};
+  while (made.size() < kShown) {
+    const data::Batch* batch = loader.next();
+    if (batch == nullptr) break;
+    std::vector<float> scores(static_cast<std::size_t>(batch->size * classes));
+    run->compute(*batch, scores.data());
+    for (int i = 0; i < batch->size; ++i) {
+      const float* row = scores.data() + i * classes;
+      made[batch->indices[i]] = {
+          batch->labels[i], std::max_element(row, row + classes) - row};
+    }
   }
   return made;
 }
 
 } // namespace
 
-std::optional<data::Image> predictions_picture(const RunModelAndData& trained) {
+std::optional<data::Image> predictions_picture(
+    const RunModelAndData& trained,
+    int at_once) {
   const auto& info = trained.data.info;
   const bool validated = trained.data.val != nullptr;
   const auto source = validated ? trained.data.val : trained.data.train;
@@ -60,7 +66,7 @@ std::optional<data::Image> predictions_picture(const RunModelAndData& trained) {
   if (source == nullptr || info.input != data::Input::image ||
       info.target != data::Target::label || classes == 0)
     return std::nullopt;
-  const auto made = guesses(trained, source, augment, classes);
+  const auto made = guesses(trained, source, augment, classes, at_once);
   const auto name = [&](std::int64_t label) {
     return label < classes ? info.classes[static_cast<std::size_t>(label)]
                            : cat(label);

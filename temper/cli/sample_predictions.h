@@ -8,7 +8,10 @@
 
 namespace temper::cli {
 
-// Nothing when the data are no images of classes.
-std::optional<data::Image> predictions_picture(const RunModelAndData& trained);
+// Nothing when the data are no images of classes. `at_once`: samples that fit
+// into memory; 0: as many as it takes.
+std::optional<data::Image> predictions_picture(
+    const RunModelAndData& trained,
+    int at_once);
 
 } // namespace temper::cli

@@ -123,7 +123,9 @@ std::optional<int> run_supervised(
     board->tensorboard_behind = backlog.tensorboard;
   };
   console.share_line(); // with the trainer, which shows its progress there
+  InterruptWatch interrupts; // for what comes after the trainer's end
   const auto ending = supervise::supervise(assignment);
+  if (ending.signal == 0) interrupts.leave_at_once(ending.code, nullptr);
   assignment.look(); // a short run was over before
   tracked.finish(
       console,
@@ -131,6 +133,7 @@ std::optional<int> run_supervised(
       ending.code == kDone || ending.code == kFailed
           ? TrackedRun::kPatience_s
           : TrackedRun::kShortPatience_s);
+  interrupts.over();
   if (ending.signal == 0) return ending.code;
   // As the trainer ended, so that a shell sees what it would have seen.
   ::signal(ending.signal, SIG_DFL);

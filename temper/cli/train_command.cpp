@@ -84,7 +84,10 @@ class TrainCommand : public Command {
          {1, "failed"},
          {2, "wrong flags or config"},
          {75, "stopped with a checkpoint; --resume goes on"},
-         {130, "interrupted before there was anything to go on from"}}};
+         {86, "hung or leaked with --no-supervise; --resume goes on"},
+         {130,
+          "interrupted at once: a second Ctrl-C, or before the first "
+          "step"}}};
   }
 
   void declare(CLI::App& app) override {

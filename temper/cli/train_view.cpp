@@ -143,6 +143,9 @@ std::string plan_text(
             " of ",
             plural(forecast.batch, "sample"),
             " at once"));
+  if (forecast.at_once > 0 && forecast.at_once < forecast.batch &&
+      engine.batch_norms > 0 && config.model.bn_group <= 1)
+    row("", memory::batch_norm_note());
   for (const std::string& note : plan.notes)
     row("note", note);
   return out;
@@ -242,6 +245,8 @@ void TrainView::see(const journal::Event& event) {
   if (console_.quiet()) return;
   if (event.kind == "epoch") epoch_line(event);
   if (event.kind == "forecast_check") forecast_line(event);
+  if (const std::string note = notes_.see(event); !note.empty())
+    console_.log(log::Level::warning, note);
 }
 
 void TrainView::forecast_line(const journal::Event& event) {

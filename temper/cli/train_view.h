@@ -13,6 +13,7 @@
 
 #include "temper/cli/console.h"
 #include "temper/cli/track_run.h"
+#include "temper/cli/train_notes.h"
 #include "temper/train/run.h"
 
 namespace temper::cli {
@@ -41,6 +42,7 @@ class TrainView {
   bool validates_ = false;
   std::optional<std::int64_t> resumed_update_;
   bool head_shown_ = false;
+  TrainNotes notes_;
   // Where this pass over the data began to be watched.
   Clock::time_point pass_begin_;
   std::int64_t pass_first_ = 0;

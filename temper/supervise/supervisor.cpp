@@ -169,8 +169,11 @@ class Supervisor {
         waiting_to_pass_ = true;
         continue;
       }
+      // One by one: two at once are one to the trainer.
       ::kill(pid_, signal);
-      passed_[i].sent = came;
+      passed_[i].sent = std::max(noticed, passed_[i].sent) + 1;
+      passed_[i].since = Clock::now();
+      waiting_to_pass_ = waiting_to_pass_ || passed_[i].sent < came;
     }
   }
 

@@ -5,6 +5,7 @@
 //                make the file HANG_ONCE hangs, so that the run's next trainer
 //                does not
 //   HANG_MS      each takes that long; HANG_ONCE is made by the first
+//   HANG_AFTER   nothing happens before there is this file
 //   HANG_SIGNAL  each ends its process by that signal
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -46,6 +47,8 @@ void happen() {
 
 void maybe_happen(const char* call, const char* path) {
   if (!wanted(call)) return;
+  const char* after = std::getenv("HANG_AFTER");
+  if (after != nullptr && ::access(after, F_OK) != 0) return;
   const char* part = std::getenv("HANG_PATH");
   if (part != nullptr && std::strstr(path, part) != nullptr) happen();
 }

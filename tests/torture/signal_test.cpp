@@ -115,6 +115,25 @@ TEST_F(Signals, a_run_that_has_hardly_begun_leaves_nothing_or_can_go_on) {
   RecordProperty("cases", done);
 }
 
+// While it loads its libraries: it has begun nothing, and does not begin.
+TEST_F(Signals, a_run_that_is_being_loaded_leaves_nothing) {
+  int done = 0;
+  for (int i = 0; i < repeats(2); ++i) {
+    const SmallRun run = small(cat("loading-", i));
+    Training training(run);
+    ASSERT_TRUE(training.reach_child()) << training.output();
+    std::this_thread::sleep_for(std::chrono::milliseconds(2 * i));
+    ::kill(i % 2 == 0 ? -training.pid() : training.pid(), SIGINT);
+    EXPECT_EQ(training.wait(), kInterrupted) << training.output();
+    EXPECT_NE(
+        training.output().find("nothing is left behind"), std::string::npos)
+        << training.output();
+    EXPECT_FALSE(std::filesystem::exists(run.directory().path));
+    ++done;
+  }
+  RecordProperty("cases", done);
+}
+
 // Whoever presses Ctrl-C twice does not want to wait.
 TEST_F(Signals, a_second_ctrl_c_ends_it_at_once_and_a_checkpoint_stays) {
   SmallRun undisturbed = small("reference");
