@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <cmath>
+#include <exception>
 #include <optional>
 #include <utility>
 
@@ -225,9 +226,35 @@ class TorchEngine final : public Engine {
   }
 
   void take_back(const TaskSums& before) {
-    undo_.back();
+    put_buffers_back();
     task_.set_sums(before);
     forget_gradients(parameters_);
+  }
+
+  void put_buffers_back() {
+    const std::string why = caught();
+    try {
+      undo_.back();
+    } catch (const HalfDone& error) {
+      half_done_ = true;
+      throw HalfDone(
+          why.empty() ? error.what()
+                      : cat(error.what(), " Why it failed: ", why),
+          error.hint());
+    }
+  }
+
+  // What is being handled; empty: nothing.
+  static std::string caught() {
+    const std::exception_ptr now = std::current_exception();
+    if (now == nullptr) return "";
+    try {
+      std::rethrow_exception(now);
+    } catch (const std::exception& error) {
+      return libtorch::first_line(error.what());
+    } catch (...) {
+      return "";
+    }
   }
 
   void
@@ -369,7 +396,7 @@ class TorchEngine final : public Engine {
               "."));
     }
     if (!bad) return;
-    undo_.back();
+    put_buffers_back();
     task_.set_sums(bad->step.before);
     refuse(
         bad->verdict,
