@@ -259,6 +259,7 @@ class TorchEngine final : public Engine {
 
   void
   update(const StepOrder& order, const at::Tensor& norm, const Gate& gate) {
+    average_.make_ready(gate);
     clip_gradients(parameters_, config_.train, norm);
     optimizer_->step(order.lr, order.update, gate);
     average_.follow(order.update, gate);
