@@ -124,6 +124,7 @@ memory::Forecast forecast_of(
        budget,
        loader_bytes,
        parts.model.program ? nullptr : peak_of_steps(planned, setting)});
+  if (!parts.model.program) memory::release_cached(setting.device);
   // From here on: what was measured had an engine of its own beside the run's.
   memory::limit_tensors(setting.device, budget.bytes);
   return made;
@@ -171,6 +172,7 @@ RunParts prepare(const RunRequest& request, const Earlier* from, bool dry) {
   const plan::Plan settings =
       from != nullptr ? from->settings : plan_settings(planned);
   const plan::Setting setting = settings.setting();
+  memory::release_cached(setting.device); // what was measured left it
   libtorch::set_threads(setting.threads, 1);
   parts.layout = layout_for(setting, config);
   auto transfer = prepare_transfer(
