@@ -70,6 +70,8 @@ class TorchEngine final : public Engine {
       facts.parameters += each.tensor.numel();
       if (each.trainable) facts.trainable += each.tensor.numel();
     }
+    for (const NamedTensor& each : everything())
+      facts.state_bytes += each.tensor.nbytes();
     if (const graph::Graph* graph = task_.model().graph())
       for (const graph::Node& node : graph->nodes)
         facts.batch_norms += contains(node.op, "batch_norm") ? 1 : 0;

@@ -115,6 +115,35 @@ TEST_F(Budgets, TheForecastIsHeldAgainstTheFirstEpoch) {
       << *told.check.count("measured_bytes");
 }
 
+// Ordinary memory, which the CPU's allocator does not see: as much as two good
+// states, a checkpoint that is written and one that waits.
+TEST_F(Budgets, CopiesOfTheStateLieBesideTheTensors) {
+  const auto copies = [](const memory::Forecast& forecast) {
+    for (const memory::ForecastPart& part : forecast.parts)
+      if (part.what == "good states and checkpoints") {
+        EXPECT_FALSE(part.tensors);
+        return part.bytes;
+      }
+    return std::uint64_t{0};
+  };
+  RunRequest asked = request();
+  asked.machine.memory.physical_bytes = std::uint64_t{1} << 30;
+  const RunPlan plan = plan_run(asked);
+  const RunResult result = train::run(request());
+  std::int64_t saved = 0;
+  for (const auto& event : journal::read_journal(result.directory.journal()))
+    if (event.kind == "checkpoint") saved = *event.count("bytes");
+  ASSERT_GT(saved, 0);
+  const auto state = static_cast<std::uint64_t>(saved);
+  EXPECT_EQ(copies(plan.forecast), 4 * state);
+  EXPECT_THAT(plan.forecast.budget.why, HasSubstr("copies of the state"));
+  asked.config.guard.nan = "stop";
+  const RunPlan without = plan_run(asked);
+  EXPECT_EQ(copies(without.forecast), 2 * state);
+  EXPECT_EQ(
+      without.forecast.budget.bytes - plan.forecast.budget.bytes, 2 * state);
+}
+
 TEST_F(Budgets, AQuarterOfThePeakStillTrainsTheSameBatches) {
   use_groups();
   const Told whole = run();
