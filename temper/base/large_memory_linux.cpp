@@ -1,3 +1,4 @@
+#include <malloc.h>
 #include <sys/mman.h>
 
 #include "temper/base/large_memory.h"
@@ -6,6 +7,10 @@ namespace temper {
 
 void wish_large_pages(void* memory, std::size_t bytes) {
   ::madvise(memory, bytes, MADV_HUGEPAGE);
+}
+
+void give_back_free_memory() {
+  ::malloc_trim(0);
 }
 
 } // namespace temper

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -24,6 +25,11 @@ struct Written {
   double seconds = 0; // it took
   std::uint64_t bytes = 0; // of its tensors
 };
+
+// Copies of a run's state that saving keeps in memory at once: one is written,
+// the next one waits or is being made. A best one may wait beside it for a
+// moment.
+constexpr std::uint64_t kCopies = 2;
 
 class Writer {
  public:

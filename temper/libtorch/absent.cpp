@@ -29,6 +29,8 @@ bool limit_mps(std::uint64_t) {
   return false;
 }
 
+void release_mps() {}
+
 void sim::install(Key) {}
 
 void sim::set_rules(const Rules&) {}

@@ -13,4 +13,6 @@ bool limit_cuda(int, std::uint64_t) {
   return false;
 }
 
+void release_cuda(int) {}
+
 } // namespace temper::libtorch

@@ -79,4 +79,8 @@ bool limit_cuda(int card, std::uint64_t bytes) {
   return true;
 }
 
+void release_cuda(int card) {
+  if (has_card(card)) allocator::emptyCache();
+}
+
 } // namespace temper::libtorch

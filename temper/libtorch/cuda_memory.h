@@ -21,4 +21,7 @@ void reset_cuda_peak(int card);
 // False where there is no such card.
 bool limit_cuda(int card, std::uint64_t bytes);
 
+// Gives the driver back what waits to be used again, on every card.
+void release_cuda(int card);
+
 } // namespace temper::libtorch

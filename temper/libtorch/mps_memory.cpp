@@ -46,6 +46,10 @@ bool limit_mps(std::uint64_t bytes) {
   at::detail::getMPSHooks().setMemoryFraction(std::clamp(part, kLeast, kMost));
   return true;
 }
+
+void release_mps() {
+  if (at::hasMPS()) at::detail::getMPSHooks().emptyCache();
+}
 #else
 MpsMemory mps_memory() {
   return {};
@@ -54,6 +58,8 @@ MpsMemory mps_memory() {
 bool limit_mps(std::uint64_t) {
   return false;
 }
+
+void release_mps() {}
 #endif
 
 } // namespace temper::libtorch

@@ -1,6 +1,6 @@
 // The memory of LibTorch's MPS device: what tensors have, what the driver
 // handed out, and a limit that makes too much an exception. From LibTorch 2.0
-// on; before it nothing is known and nothing can be set. Needs no torch here.
+// on; before it nothing is known and nothing can be done. Needs no torch here.
 #pragma once
 
 #include <cstdint>
@@ -18,5 +18,8 @@ MpsMemory mps_memory();
 
 // False where it cannot be set, or the device does not say what it has.
 bool limit_mps(std::uint64_t bytes);
+
+// Gives the driver back what waits to be used again.
+void release_mps();
 
 } // namespace temper::libtorch

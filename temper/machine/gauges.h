@@ -31,6 +31,9 @@ struct Sample {
   std::optional<double> process_cpu; // in cores: 1.0 is one core busy
   std::uint64_t rss_bytes = 0; // macOS: physical footprint
   std::uint64_t peak_rss_bytes = 0;
+  // Of these, what no file gives back: without the pages of mapped data, which
+  // grow as it is read and are the system's to drop.
+  std::uint64_t own_bytes = 0;
   std::uint64_t available_bytes = 0; // to programs, without swapping
   std::uint64_t swap_used_bytes = 0;
   Pressure pressure = Pressure::unknown;

@@ -184,6 +184,9 @@ void LinuxGauges::read_memory(Sample& sample) const {
   const std::string status = read_small_file(proc / "self/status").value_or("");
   sample.rss_bytes = kib_field(status, "VmRSS").value_or(0);
   sample.peak_rss_bytes = kib_field(status, "VmHWM").value_or(0);
+  const auto own = kib_field(status, "RssAnon"); // from Linux 4.5 on
+  sample.own_bytes =
+      own ? *own + kib_field(status, "RssShmem").value_or(0) : sample.rss_bytes;
 
   const std::string meminfo = read_small_file(proc / "meminfo").value_or("");
   sample.available_bytes = kib_field(meminfo, "MemAvailable").value_or(0);

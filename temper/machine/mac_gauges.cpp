@@ -135,6 +135,7 @@ void MacGauges::read(Sample& sample, Counters& now) {
   now.process_cpu_s = source_.process_cpu_s().value_or(0);
   if (const auto footprint = source_.footprint()) {
     sample.rss_bytes = footprint->now_bytes;
+    sample.own_bytes = footprint->now_bytes;
     sample.peak_rss_bytes = footprint->peak_bytes.value_or(0);
   }
   if (const auto pages = source_.pages()) {

@@ -13,13 +13,9 @@ CpuUsage cpu_usage() {
 
 void reset_cpu_peak() {}
 
-void trim_cpu_pool(std::uint64_t) {}
+void trim_cpu_pool() {}
 
 void recycle_cpu_blocks(bool) {}
-
-std::vector<BlockGroup> largest_cpu_groups(std::size_t) {
-  return {};
-}
 
 void fail_cpu_allocation(std::int64_t, bool) {}
 

@@ -103,8 +103,10 @@ Budget budget_for(const BudgetRequest& request) {
   const bool shared = request.device == "cpu" || unified;
   if (shared && request.beside_bytes > 0 && found.bytes > 0) {
     found.bytes -= std::min(found.bytes / 2, request.beside_bytes);
-    found.why += cat(
-        ", less ", bytes_text(request.beside_bytes), " for batches made ahead");
+    found.why +=
+        cat(", less ",
+            bytes_text(request.beside_bytes),
+            " for batches made ahead and copies of the state");
   }
   return found;
 }

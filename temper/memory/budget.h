@@ -24,7 +24,7 @@ struct BudgetRequest {
   std::optional<std::uint64_t> asked; // memory.budget
   // What the device itself allows, where LibTorch or a config can tell.
   std::optional<std::uint64_t> device_bytes;
-  // Taken beside the tensors: batches made ahead, caches.
+  // Taken beside the tensors: batches made ahead, copies of the state.
   std::uint64_t beside_bytes = 0;
 };
 

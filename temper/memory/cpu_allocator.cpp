@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstring>
 #include <mutex>
-#include <unordered_map>
 
 #include "temper/base/text.h"
 #include "temper/memory/block_pool.h"
@@ -23,7 +22,6 @@ struct Books {
   bool installed = false;
   std::int64_t until_failure = 0; // allocations; 0: none will fail
   bool fails_forever = false;
-  std::unordered_map<std::uint64_t, std::int64_t> groups; // blocks by size
 };
 
 // Never destroyed: tensors may outlive everything.
@@ -100,7 +98,6 @@ void* take(std::size_t bytes) {
   usage.peak_bytes = std::max(usage.peak_bytes, usage.live_bytes);
   ++usage.blocks;
   ++usage.allocations;
-  ++now->groups[bytes];
   now->highest_held = std::max(now->highest_held, now->pool.live_bytes());
   now->pool.trim(most_pooled(now));
   return memory;
@@ -109,11 +106,8 @@ void* take(std::size_t bytes) {
 void give(void* memory) {
   if (memory == nullptr) return;
   const Locked now;
-  const std::size_t bytes = BlockPool::bytes_of(memory);
-  now->usage.live_bytes -= bytes;
+  now->usage.live_bytes -= BlockPool::bytes_of(memory);
   --now->usage.blocks;
-  const auto group = now->groups.find(bytes);
-  if (--group->second == 0) now->groups.erase(group);
   now->pool.put(memory);
   now->pool.trim(most_pooled(now));
 }
@@ -171,35 +165,16 @@ void reset_cpu_peak() {
   now->usage.peak_bytes = now->usage.live_bytes;
 }
 
-void trim_cpu_pool(std::uint64_t keep_bytes) {
+void trim_cpu_pool() {
   const Locked now;
-  now->pool.trim(keep_bytes);
-  now->highest_held =
-      now->pool.live_bytes() + std::min(keep_bytes, now->pool.pooled_bytes());
+  now->pool.trim(0);
+  now->highest_held = now->pool.live_bytes();
 }
 
 void recycle_cpu_blocks(bool on) {
   const Locked now;
   now->recycles = on;
   now->pool.trim(most_pooled(now));
-}
-
-std::vector<BlockGroup> largest_cpu_groups(std::size_t most) {
-  std::vector<BlockGroup> groups;
-  {
-    const Locked now;
-    for (const auto& [bytes, blocks] : now->groups)
-      groups.push_back({bytes, blocks});
-  }
-  const auto held = [](const BlockGroup& group) {
-    return group.block_bytes * static_cast<std::uint64_t>(group.blocks);
-  };
-  std::sort(groups.begin(), groups.end(), [&](const auto& a, const auto& b) {
-    return held(a) != held(b) ? held(a) > held(b)
-                              : a.block_bytes > b.block_bytes;
-  });
-  if (groups.size() > most) groups.resize(most);
-  return groups;
 }
 
 void fail_cpu_allocation(std::int64_t nth, bool forever) {

@@ -5,9 +5,7 @@
 // installs it, the governor and the leak watch. Any thread may call.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace temper::memory {
 
@@ -34,18 +32,11 @@ struct CpuUsage {
 CpuUsage cpu_usage();
 void reset_cpu_peak();
 
-// Gives the system back what waits in the pool, but for so many bytes, and
-// forgets how much there once was: the pool never grows beyond that by itself.
-void trim_cpu_pool(std::uint64_t keep_bytes = 0);
+// Gives the system back what waits in the pool, and forgets how much there once
+// was: the pool never grows beyond that by itself.
+void trim_cpu_pool();
 // Whether freed blocks are kept at all; on, but for measuring what that saves.
 void recycle_cpu_blocks(bool on);
-
-// Live blocks of one size. The groups that hold the most bytes, largest first.
-struct BlockGroup {
-  std::uint64_t block_bytes = 0;
-  std::int64_t blocks = 0;
-};
-std::vector<BlockGroup> largest_cpu_groups(std::size_t most);
 
 // For tests: the n-th allocation from now on fails as it does at the budget;
 // 0: none. `forever`: and all that follow.

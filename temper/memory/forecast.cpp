@@ -26,7 +26,8 @@ std::string reason(const Forecast& made, const GovernorOptions& options) {
     return cat("even that needs ", peak, ", and there is room for ", budget);
   if (made.at_once == made.batch)
     return cat("the whole batch takes ", peak, " of ", budget);
-  if (made.whole_bytes == made.peak_bytes) return "train.accumulate says so";
+  if (made.at_once == micro_batch_sizes(options).front())
+    return "train.accumulate says so";
   return cat(
       "the whole batch would take ",
       bytes_text(made.whole_bytes),
@@ -55,7 +56,9 @@ Forecast choose_size(
   made.batch = options.batch;
   made.budget = budget;
   made.at_once = sizes.front();
-  made.whole_bytes = made.peak_bytes = peak_of(sizes.front());
+  made.peak_bytes = peak_of(made.at_once);
+  made.whole_bytes =
+      made.at_once == options.batch ? made.peak_bytes : peak_of(options.batch);
   const auto too_much = [&] {
     return budget.bytes > 0 && made.peak_bytes > room;
   };

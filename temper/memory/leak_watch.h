@@ -14,7 +14,7 @@ namespace temper::memory {
 
 struct LeakSample {
   std::int64_t update = 0;
-  std::uint64_t process_bytes = 0; // macOS: physical footprint
+  std::uint64_t process_bytes = 0; // as machine::Sample has its own_bytes
   std::uint64_t tensor_bytes = 0; // live between two steps
   std::uint64_t tensors = 0; // how many of them
   std::uint64_t driver_bytes = 0; // that the device's driver handed out

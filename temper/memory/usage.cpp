@@ -1,5 +1,6 @@
 #include "temper/memory/usage.h"
 
+#include "temper/base/large_memory.h"
 #include "temper/base/text.h"
 #include "temper/libtorch/cuda_memory.h"
 #include "temper/libtorch/mps_memory.h"
@@ -46,6 +47,13 @@ void limit_tensors(const std::string& device, std::uint64_t bytes) {
   if (starts_with(device, "mps") && bytes > 0) libtorch::limit_mps(bytes);
   if (starts_with(device, "cuda") && bytes > 0)
     libtorch::limit_cuda(card_of(device), bytes);
+}
+
+void release_cached(const std::string& device) {
+  if (starts_with(device, "mps")) libtorch::release_mps();
+  if (starts_with(device, "cuda")) libtorch::release_cuda(card_of(device));
+  trim_cpu_pool();
+  give_back_free_memory();
 }
 
 void reset_tensor_peak(const std::string& device) {

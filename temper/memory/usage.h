@@ -1,5 +1,6 @@
-// What tensors take on a device now, by whoever hands out its memory. Used by
-// the loop after every step, and by the forecast's measured steps.
+// What tensors take on a device now, by whoever hands out its memory, and how
+// to make it give back what no tensor uses. Used by the loop after every step,
+// by whoever shrinks it, and by the forecast's measured steps.
 #pragma once
 
 #include <cstdint>
@@ -21,5 +22,10 @@ void reset_tensor_peak(const std::string& device);
 // More is an out-of-memory exception, where the device's allocator can be told
 // so: the CPU's is ours, MPS and CUDA take a fraction of what the device has.
 void limit_tensors(const std::string& device, std::uint64_t bytes);
+
+// Gives back what waits to be used again, on the device and in the program's
+// own memory. Changes no result, but steps after it take their memory anew,
+// page by page: for when memory is short, not for a step that goes well.
+void release_cached(const std::string& device);
 
 } // namespace temper::memory

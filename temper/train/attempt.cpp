@@ -5,6 +5,7 @@
 
 #include "temper/base/error.h"
 #include "temper/base/text.h"
+#include "temper/memory/usage.h"
 #include "temper/train/updates.h"
 
 namespace temper::train {
@@ -78,14 +79,17 @@ bool Attempt::step(const data::Batch& batch, StepOrder order) {
         throw Error(
             cat(sentence(error.what()), ", and ", governor_.refusal(), "."),
             kWayOut);
+      memory::release_cached(engine_.facts().device);
       tell_(event_of("retry", "step", order, *change));
     }
   }
 }
 
 void Attempt::see(const memory::MemorySample& now, const StepOrder& order) {
-  if (const auto change = governor_.see(now))
-    tell_(event_of("micro_batch", "step", order, *change));
+  const auto change = governor_.see(now);
+  if (!change) return;
+  if (change->to < change->from) memory::release_cached(engine_.facts().device);
+  tell_(event_of("micro_batch", "step", order, *change));
 }
 
 void Attempt::evaluate(const data::Batch& batch) {
@@ -107,6 +111,7 @@ void Attempt::evaluate(const data::Batch& batch) {
                     : "one sample alone does not fit",
                 "."),
             kWayOut);
+      memory::release_cached(engine_.facts().device);
       tell_(event_of(
           "retry",
           "validation",

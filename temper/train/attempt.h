@@ -1,7 +1,7 @@
 // One step, or one batch of validation, with the retries it needs: when memory
 // runs out the engine has left no trace, the governor says how many samples to
-// compute at once, and the same samples go in again. Used by the loop. No
-// torch.
+// compute at once, and the same samples go in again. Whatever shrinks also
+// gives back what no tensor uses. Used by the loop. No torch.
 #pragma once
 
 #include <functional>

@@ -8,7 +8,6 @@
 
 #include "temper/kernels/update.h"
 #include "temper/train/roll_forward.h"
-#include "temper/train/runs.h"
 
 namespace temper::train {
 
@@ -28,18 +27,23 @@ bool Average::is_laid_out(std::size_t i) const {
   return is_plain(parameter) && is_laid_out_as(tensors_[i].tensor, parameter);
 }
 
+void Average::make_ready(const Gate& gate) {
+  runs_.clear();
+  others_.clear();
+  for (std::size_t i = 0; i < tensors_.size(); ++i)
+    if (gate.is_certain() && is_laid_out(i))
+      runs_.add(i, tensors_[i].tensor);
+    else
+      others_.push_back(i);
+}
+
 void Average::follow(std::int64_t update, const Gate& gate) {
   const at::NoGradGuard no_grad;
   // A short memory at first: an average of few values.
   const double early =
       (1 + static_cast<double>(update)) / (10 + static_cast<double>(update));
   const double by = 1 - std::min(decay_, early);
-  Runs runs;
-  for (std::size_t i = 0; i < tensors_.size(); ++i) {
-    if (gate.is_certain() && is_laid_out(i)) {
-      runs.add(i, tensors_[i].tensor);
-      continue;
-    }
+  for (const std::size_t i : others_) {
     at::Tensor& average = tensors_[i].tensor;
     roll_forward(
         true,
@@ -49,7 +53,7 @@ void Average::follow(std::int64_t update, const Gate& gate) {
         },
         [] {});
   }
-  runs.each([&](const Runs::Run& run) {
+  runs_.each([&](const Runs::Run& run) {
     kernels::approach(
         static_cast<float>(by),
         run.count,

@@ -3,10 +3,12 @@
 // torch: see task.h.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "temper/model/module.h"
 #include "temper/train/gate.h"
+#include "temper/train/runs.h"
 
 namespace temper::train {
 
@@ -15,8 +17,10 @@ class Average {
   // decay = train.ema; 0: there is no average, and nothing below does anything.
   Average(double decay, const std::vector<model::NamedTensor>& parameters);
 
-  // After an update; `update` counts those before it. Rolls forward: memory
-  // that runs out for good is HalfDone.
+  // Before an update: what follow() needs and may fail.
+  void make_ready(const Gate& gate);
+  // After it; `update` counts those before it. Rolls forward: memory that runs
+  // out for good is HalfDone.
   void follow(std::int64_t update, const Gate& gate);
   // The parameters become the average, and the other way round.
   void swap();
@@ -31,6 +35,8 @@ class Average {
   double decay_;
   std::vector<model::NamedTensor> parameters_;
   std::vector<model::NamedTensor> tensors_;
+  Runs runs_; // of the next update: what the kernels move
+  std::vector<std::size_t> others_;
 };
 
 } // namespace temper::train

@@ -46,6 +46,7 @@ struct EngineFacts {
   std::string device; // "cpu", "mps"
   std::int64_t parameters = 0;
   std::int64_t trainable = 0;
+  std::uint64_t state_bytes = 0; // of one copy that capture() makes
   std::int64_t batch_norms = 0; // layers whose result depends on the split
   bool couples_samples = false; // the loss: a batch is never split
   bool reads_late = false; // NotFinite may be thrown by a later call

@@ -5,8 +5,10 @@
 
 #include "temper/base/error.h"
 #include "temper/base/text.h"
+#include "temper/checkpoint/writer.h"
 #include "temper/machine/gauges.h"
 #include "temper/train/attempt.h"
+#include "temper/train/guard.h"
 #include "temper/train/slices.h"
 #include "temper/train/step_memory.h"
 
@@ -127,16 +129,22 @@ memory::Budget budget_of(
     const config::Config& config,
     const machine::Machine& machine,
     const std::string& device,
-    std::uint64_t loader_bytes) {
+    std::uint64_t beside_bytes) {
   memory::BudgetRequest request{
       device,
       machine,
       machine::Gauges().read(),
       config.memory.budget.bytes,
       {},
-      loader_bytes};
+      beside_bytes};
   if (device == "sim") request.device_bytes = config.sim.memory.bytes;
   return memory::budget_for(request);
+}
+
+std::uint64_t copies_of_state(
+    const config::Config& config,
+    const EngineFacts& facts) {
+  return facts.state_bytes * (good_states(config.guard) + checkpoint::kCopies);
 }
 
 EngineFacts facts_before(const config::Config& config, const RunData& data) {
@@ -180,6 +188,8 @@ Forecast forecast_run(const ForecastRequest& request) {
   else
     made = unknown(request, options);
   made.parts.push_back({"batches made ahead", request.loader_bytes, false});
+  made.parts.push_back(
+      {"good states and checkpoints", request.copies_bytes, false});
   if (made.at_once < made.batch && options.batch_norm && options.group <= 1)
     made.why += cat(". ", memory::batch_norm_note());
   return made;

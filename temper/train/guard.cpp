@@ -84,12 +84,14 @@ std::string Guard::why_stopped() const {
       state_.furthest);
 }
 
+std::size_t good_states(const config::Guard& options) {
+  return options.nan == "stop" ? 0 : static_cast<std::size_t>(options.rollback);
+}
+
 GoodStates::GoodStates(const config::Guard& options)
     : saved_(options.nan == "rollback" || options.loss_spike > 0),
       every_(options.rollback_every),
-      most_(
-          options.nan == "stop" ? 0
-                                : static_cast<std::size_t>(options.rollback)) {}
+      most_(good_states(options)) {}
 
 bool GoodStates::due(std::int64_t update) const {
   if (most_ == 0) return false;

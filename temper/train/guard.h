@@ -12,6 +12,7 @@
 //   stop       the run ends.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -53,6 +54,9 @@ class Guard {
   const config::Guard& options_;
   GuardState& state_;
 };
+
+// How many good states are kept in memory.
+std::size_t good_states(const config::Guard& options);
 
 // Good states in memory, the newest last; how many and how often:
 // guard.rollback and guard.rollback_every.

@@ -1,10 +1,14 @@
 #include "temper/train/loop.h"
 
 #include <cmath>
+#include <exception>
 #include <utility>
 
 #include "temper/base/error.h"
 #include "temper/base/text.h"
+#include "temper/libtorch/messages.h"
+#include "temper/libtorch/out_of_memory.h"
+#include "temper/memory/usage.h"
 #include "temper/train/attempt.h"
 #include "temper/train/loop_events.h"
 #include "temper/train/loop_watches.h"
@@ -301,14 +305,35 @@ class Loop {
     progress_.seconds = meter_.run_s();
     progress_.governor = governor_.state();
     try {
-      EngineState state = parts_.engine.capture();
-      recovery_.save(state.tensors);
-      tell_gradients(); // before the checkpoint: it says where the journal ends
-      saver_.save(progress_, std::move(state), what);
+      if (hand_over(what).empty()) return true;
+      saved(); // what is on its way has as much memory as is missing
+      memory::release_cached(parts_.engine.facts().device);
+      const std::string why = hand_over(what);
+      if (!why.empty()) saver_.fail(progress_, what, why);
       return true;
     } catch (const NotFinite& bad) {
       recovery_.not_finite(bad, nullptr);
       return false;
+    }
+  }
+
+  // A copy of the state, to the saver. Why there was no memory for it; empty:
+  // there was.
+  std::string hand_over(const Save& what) {
+    try {
+      EngineState state = parts_.engine.capture();
+      recovery_.save(state.tensors);
+      tell_gradients(); // before the checkpoint: it says where the journal ends
+      saver_.save(progress_, std::move(state), what);
+      return "";
+    } catch (const Error&) {
+      throw;
+    } catch (const std::exception& error) {
+      if (!libtorch::is_out_of_memory(error)) throw;
+      return cat(
+          "there is no memory for a copy of the state (",
+          libtorch::first_line(error.what()),
+          ").");
     }
   }
 

@@ -54,7 +54,7 @@ memory::MemorySample MemoryWatch::after_step(
 
   memory::LeakSample point;
   point.update = progress.update;
-  point.process_bytes = seen.machine.rss_bytes;
+  point.process_bytes = seen.machine.own_bytes;
   point.tensor_bytes = seen.tensors.live_bytes;
   point.tensors = seen.tensors.tensors;
   point.driver_bytes = seen.tensors.driver_bytes;

@@ -1,10 +1,13 @@
 #include "temper/train/recovery.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "temper/base/error.h"
+#include "temper/base/log.h"
 #include "temper/base/text.h"
+#include "temper/libtorch/out_of_memory.h"
 
 namespace temper::train {
 namespace {
@@ -103,9 +106,26 @@ void Recovery::begin() {
 
 void Recovery::keep_state() {
   if (!states_.due(progress_.update)) return;
-  EngineState state = parts_.engine.capture();
-  state.training_sums = {}; // they are the epoch's, and stay so
-  states_.keep(progress_.update, std::move(state));
+  try {
+    EngineState state = parts_.engine.capture();
+    state.training_sums = {}; // they are the epoch's, and stay so
+    states_.keep(progress_.update, std::move(state));
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    if (!libtorch::is_out_of_memory(error)) throw;
+    if (states_.newest() == nullptr)
+      throw Error(
+          "[train] there is no memory for a copy of the state to go back to "
+          "when an update is not finite.",
+          "Set guard.nan = \"stop\", or take a smaller model.");
+    log::warn(
+        cat("there was no memory to keep the state after update ",
+            progress_.update,
+            ": a rollback goes to the one after update ",
+            states_.newest()->update,
+            "."));
+  }
 }
 
 void Recovery::not_finite(const NotFinite& bad, const StepOrder* order) {

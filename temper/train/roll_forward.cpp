@@ -30,7 +30,7 @@ constexpr std::array kPauses{
 
 } // namespace
 
-void roll_forward(
+void roll_parts_forward(
     bool touched,
     const std::function<void()>& part,
     const std::function<void()>& free) {

@@ -18,12 +18,18 @@ class HalfDone : public Error {
   using Error::Error;
 };
 
-// Runs `part`, and again while memory is short: after free() first, then after
-// ever longer pauses, a second in all. `touched`: an earlier part has happened,
-// so that giving up is HalfDone; otherwise what was thrown goes on.
-void roll_forward(
+void roll_parts_forward(
     bool touched,
     const std::function<void()>& part,
     const std::function<void()>& free);
+
+// Runs `part`, and again while memory is short: after free() first, then after
+// ever longer pauses, a second in all. `touched`: an earlier part has happened,
+// so that giving up is HalfDone; otherwise what was thrown goes on. Both are
+// handed on by reference: a copy would take memory before anything is caught.
+template <class Part, class Free>
+void roll_forward(bool touched, const Part& part, const Free& free) {
+  roll_parts_forward(touched, std::cref(part), std::cref(free));
+}
 
 } // namespace temper::train

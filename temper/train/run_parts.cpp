@@ -112,18 +112,25 @@ memory::Forecast forecast_of(
     const plan::Setting& setting) {
   const std::uint64_t loader_bytes = parts.train->stats().memory_bytes +
       (parts.val ? parts.val->stats().memory_bytes : 0);
-  const memory::Budget budget =
-      budget_of(request.config, request.machine, setting.device, loader_bytes);
+  const EngineFacts facts = parts.engine->facts();
+  const std::uint64_t copies_bytes = copies_of_state(request.config, facts);
+  const memory::Budget budget = budget_of(
+      request.config,
+      request.machine,
+      setting.device,
+      loader_bytes + copies_bytes);
   const memory::Forecast made = forecast_run(
       {request.config,
        request.machine,
        parts.model,
-       parts.engine->facts(),
+       facts,
        setting,
        parts.layout,
        budget,
        loader_bytes,
+       copies_bytes,
        parts.model.program ? nullptr : peak_of_steps(planned, setting)});
+  if (!parts.model.program) memory::release_cached(setting.device);
   // From here on: what was measured had an engine of its own beside the run's.
   memory::limit_tensors(setting.device, budget.bytes);
   return made;
@@ -171,6 +178,7 @@ RunParts prepare(const RunRequest& request, const Earlier* from, bool dry) {
   const plan::Plan settings =
       from != nullptr ? from->settings : plan_settings(planned);
   const plan::Setting setting = settings.setting();
+  memory::release_cached(setting.device); // what was measured left it
   libtorch::set_threads(setting.threads, 1);
   parts.layout = layout_for(setting, config);
   auto transfer = prepare_transfer(

@@ -34,6 +34,11 @@ void Runs::add(std::size_t tensor, const at::Tensor& sized_as) {
   numbers_ += all;
 }
 
+void Runs::clear() {
+  runs_.clear();
+  numbers_ = 0;
+}
+
 void Runs::each(const std::function<void(const Run&)>& work) const {
   const auto count = static_cast<std::int64_t>(runs_.size());
   if (count == 0) return;

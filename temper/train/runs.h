@@ -26,6 +26,7 @@ class Runs {
   };
 
   void add(std::size_t tensor, const at::Tensor& sized_as);
+  void clear(); // and keeps its memory
   // On LibTorch's threads; `work` must not throw.
   void each(const std::function<void(const Run&)>& work) const;
 

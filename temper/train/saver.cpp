@@ -62,6 +62,21 @@ void Saver::save(Progress progress, EngineState state, const Save& what) {
   writer_.submit(std::move(made), what.last);
 }
 
+void Saver::fail(
+    const Progress& progress,
+    const Save& what,
+    const std::string& why) {
+  last_s_ = now_s(); // the next one is made when it is due
+  last_update_ = progress.update;
+  latest_ = std::nullopt;
+  checkpoint::Written written;
+  written.update = progress.update;
+  written.best = what.best;
+  written.last = what.last;
+  written.failed = why;
+  see({written});
+}
+
 bool Saver::has(const Progress& progress) {
   see(writer_.take());
   return latest_ && *latest_ == place_of(progress) && failed_.empty();

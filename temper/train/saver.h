@@ -58,6 +58,9 @@ class Saver {
   bool due(const Progress& progress);
   // Hands it to the writer. The state is that after `progress`.
   void save(Progress progress, EngineState state, const Save& what);
+  // There was no copy to hand over: tells so, as of one that was not written.
+  // Nothing may be on its way.
+  void fail(const Progress& progress, const Save& what, const std::string& why);
   // Is this very state on disk, or on its way?
   bool has(const Progress& progress);
   // Waits at most so long until nothing is on its way; true: nothing is.

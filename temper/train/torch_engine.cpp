@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <cmath>
+#include <exception>
 #include <optional>
 #include <utility>
 
@@ -69,6 +70,8 @@ class TorchEngine final : public Engine {
       facts.parameters += each.tensor.numel();
       if (each.trainable) facts.trainable += each.tensor.numel();
     }
+    for (const NamedTensor& each : everything())
+      facts.state_bytes += each.tensor.nbytes();
     if (const graph::Graph* graph = task_.model().graph())
       for (const graph::Node& node : graph->nodes)
         facts.batch_norms += contains(node.op, "batch_norm") ? 1 : 0;
@@ -225,13 +228,40 @@ class TorchEngine final : public Engine {
   }
 
   void take_back(const TaskSums& before) {
-    undo_.back();
+    put_buffers_back();
     task_.set_sums(before);
     forget_gradients(parameters_);
   }
 
+  void put_buffers_back() {
+    const std::string why = caught();
+    try {
+      undo_.back();
+    } catch (const HalfDone& error) {
+      half_done_ = true;
+      throw HalfDone(
+          why.empty() ? error.what()
+                      : cat(error.what(), " Why it failed: ", why),
+          error.hint());
+    }
+  }
+
+  // What is being handled; empty: nothing.
+  static std::string caught() {
+    const std::exception_ptr now = std::current_exception();
+    if (now == nullptr) return "";
+    try {
+      std::rethrow_exception(now);
+    } catch (const std::exception& error) {
+      return libtorch::first_line(error.what());
+    } catch (...) {
+      return "";
+    }
+  }
+
   void
   update(const StepOrder& order, const at::Tensor& norm, const Gate& gate) {
+    average_.make_ready(gate);
     clip_gradients(parameters_, config_.train, norm);
     optimizer_->step(order.lr, order.update, gate);
     average_.follow(order.update, gate);
@@ -369,7 +399,7 @@ class TorchEngine final : public Engine {
               "."));
     }
     if (!bad) return;
-    undo_.back();
+    put_buffers_back();
     task_.set_sums(bad->step.before);
     refuse(
         bad->verdict,

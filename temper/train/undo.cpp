@@ -11,9 +11,15 @@
 
 #include "temper/base/text.h"
 #include "temper/graph/effects.h"
+#include "temper/train/roll_forward.h"
 
 namespace temper::train {
 namespace {
+
+constexpr const char* kChanged = "got another size, type or place";
+constexpr const char* kKeepForm =
+    "Resume the run from its last checkpoint, and let the model's forward() "
+    "keep the form of its buffers.";
 
 // By their real names. What a foreign operator does nobody knows.
 std::set<std::string> written_buffers(const graph::Graph& graph) {
@@ -77,26 +83,49 @@ char* at_number(const at::Tensor& values, std::int64_t i) {
 
 } // namespace
 
-Undo::Undo(const model::Module& model) : model_(model) {
-  find_again();
-}
+Undo::Undo(const model::Module& model) : model_(model), kept_(found()) {}
 
-void Undo::find_again() {
+std::vector<Undo::Kept> Undo::found() const {
   std::map<at::ScalarType, std::vector<at::Tensor>> by_type;
   for (const at::Tensor& buffer : changing(model_))
     by_type[buffer.scalar_type()].push_back(buffer);
   std::vector<Kept> found;
-  for (auto& [type, buffers] : by_type) {
-    const std::size_t i = found.size();
+  for (auto& [type, buffers] : by_type)
     found.push_back({std::move(buffers), {}});
-    if (i < kept_.size()) found[i].values = kept_[i].values;
-  }
-  kept_ = std::move(found);
+  return found;
+}
+
+bool Undo::find_again() {
+  std::vector<Kept> now = found();
+  if (!std::equal(
+          now.begin(), now.end(), kept_.begin(), kept_.end(), are_alike))
+    return false;
+  for (std::size_t i = 0; i < now.size(); ++i)
+    kept_[i].buffers = std::move(now[i].buffers);
+  return true;
+}
+
+bool Undo::are_alike(const Kept& a, const Kept& b) {
+  return std::equal(
+      a.buffers.begin(),
+      a.buffers.end(),
+      b.buffers.begin(),
+      b.buffers.end(),
+      [](const at::Tensor& one, const at::Tensor& other) {
+        return one.scalar_type() == other.scalar_type() &&
+            one.device() == other.device() && one.sizes() == other.sizes();
+      });
 }
 
 void Undo::begin(const at::Tensor& finite_so_far) {
   const at::NoGradGuard no_grad;
-  if (model_.graph() == nullptr) find_again();
+  if (model_.graph() == nullptr && !find_again()) {
+    if (finite_so_far.defined())
+      throw Error(
+          cat("[train] a buffer of the model ", kChanged, " in a step."),
+          kKeepForm);
+    kept_ = found();
+  }
   for (Kept& kept : kept_) {
     const auto& buffers = kept.buffers;
     const bool plain = std::all_of(buffers.begin(), buffers.end(), is_memory);
@@ -122,7 +151,12 @@ void Undo::begin(const at::Tensor& finite_so_far) {
 
 void Undo::back() {
   const at::NoGradGuard no_grad;
-  if (model_.graph() == nullptr) find_again();
+  if (model_.graph() == nullptr && !find_again())
+    throw HalfDone(
+        cat("[train] a step failed, and a buffer of the model that ",
+            kChanged,
+            " in it cannot be put back."),
+        kKeepForm);
   for (const Kept& kept : kept_) {
     if (!kept.values.defined()) continue;
     each_part(

@@ -26,6 +26,7 @@ class Undo {
   // has changed then.
   void begin(const at::Tensor& finite_so_far);
   // To where begin() was called, or to before the first step that was not good.
+  // HalfDone when a buffer has another form than then: it stays as it is.
   void back();
 
   std::size_t tensors() const; // kept aside
@@ -37,8 +38,11 @@ class Undo {
     at::Tensor values;
   };
 
-  // A network that is no graph may have put others in their place.
-  void find_again();
+  std::vector<Kept> found() const;
+  // A network that is no graph may have put others in their place. False: they
+  // have another form, and nothing was changed here.
+  bool find_again();
+  static bool are_alike(const Kept& a, const Kept& b);
 
   const model::Module& model_;
   std::vector<Kept> kept_; // one a type

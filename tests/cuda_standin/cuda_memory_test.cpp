@@ -41,6 +41,12 @@ TEST_F(CudaMemoryTest, a_card_tells_what_is_live_at_most_and_reserved) {
   EXPECT_EQ(memory::tensor_usage("cuda:1").peak_bytes, 700);
 }
 
+TEST_F(CudaMemoryTest, what_waits_to_be_used_again_is_given_back) {
+  memory::release_cached("cuda:1");
+  EXPECT_EQ(memory::tensor_usage("cuda:1").driver_bytes, 700);
+  memory::release_cached("cuda:7"); // nothing to do
+}
+
 TEST_F(CudaMemoryTest, a_card_that_is_not_there_has_nothing_and_no_limit) {
   EXPECT_FALSE(limit_cuda(2, kGigabyte));
   EXPECT_EQ(memory::tensor_usage("cuda:7").live_bytes, 0);

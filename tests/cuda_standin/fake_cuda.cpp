@@ -76,6 +76,11 @@ DeviceStats getDeviceStats(int device) {
   return stats;
 }
 
+void emptyCache() {
+  for (auto& card : temper::fake_cuda::system().cards)
+    card.reserved = card.live;
+}
+
 void resetPeakStats(int device) {
   auto& card = temper::fake_cuda::card(device);
   card.peak = card.live;

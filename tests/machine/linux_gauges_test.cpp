@@ -153,6 +153,18 @@ TEST(LinuxGauges, MemoryIsReadForTheProcessAndTheSystem) {
   EXPECT_EQ(sample.swap_used_bytes, 24U << 10);
 }
 
+TEST(LinuxGauges, PagesOfMappedFilesAreNotTheProcesssOwn) {
+  FakeRoot root;
+  root.write(
+      "/proc/self/status",
+      "VmRSS:\t  9000 kB\nRssAnon:\t  700 kB\nRssFile:\t  8000 kB\n"
+      "RssShmem:\t  300 kB\n");
+  EXPECT_EQ(read(root).own_bytes, 1000U << 10);
+  EXPECT_EQ(read(root).rss_bytes, 9000U << 10);
+  root.write("/proc/self/status", "VmRSS:\t  9000 kB\n"); // an old system
+  EXPECT_EQ(read(root).own_bytes, 9000U << 10);
+}
+
 TEST(LinuxGauges, AvailableMemoryEndsAtTheGroupsLimit) {
   FakeRoot root;
   root.write("/proc/meminfo", "MemTotal: 4096 kB\nMemAvailable: 2048 kB\n");

@@ -123,6 +123,7 @@ TEST(MacGauges, AReadFillsTheSampleAndTheCounters) {
   Counters now;
   gauges.read(sample, now);
   EXPECT_EQ(sample.rss_bytes, 900000000u);
+  EXPECT_EQ(sample.own_bytes, 900000000u);
   EXPECT_EQ(sample.peak_rss_bytes, 1200000000u);
   EXPECT_EQ(sample.available_bytes, 3494510592u);
   EXPECT_EQ(sample.swap_used_bytes, 1288175616u);

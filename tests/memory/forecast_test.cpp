@@ -53,6 +53,28 @@ TEST(Forecast, LeavesAloneWhatIsFixedOrCoupled) {
   EXPECT_EQ(choose_size(coupled, {50 * kMiB, ""}, peak_of).at_once, 64);
 }
 
+TEST(Forecast, TheWholeBatchIsWhatAnUpdateIsMadeOf) {
+  GovernorOptions fixed = batch_of(64);
+  fixed.fixed = 16;
+  EXPECT_EQ(choose_size(fixed, {}, peak_of).whole_bytes, 740 * kMiB);
+  GovernorOptions accumulated = batch_of(64);
+  accumulated.most = 16;
+  const Forecast roomy = choose_size(accumulated, {900 * kMiB, ""}, peak_of);
+  EXPECT_EQ(roomy.at_once, 16);
+  EXPECT_EQ(roomy.peak_bytes, 260 * kMiB);
+  EXPECT_EQ(roomy.whole_bytes, 740 * kMiB);
+  EXPECT_EQ(roomy.why, "train.accumulate says so");
+  const Forecast tight = choose_size(accumulated, {200 * kMiB, ""}, peak_of);
+  EXPECT_EQ(tight.at_once, 8);
+  EXPECT_EQ(tight.whole_bytes, 740 * kMiB);
+  EXPECT_THAT(tight.why, HasSubstr("the whole batch would take 740 MiB"));
+  // However many there are at once, if that makes no difference.
+  const auto same = [](int) { return 100 * kMiB; };
+  EXPECT_EQ(
+      choose_size(accumulated, {900 * kMiB, ""}, same).why,
+      "train.accumulate says so");
+}
+
 TEST(Forecast, KnowsWhatASampleTakes) {
   const Forecast made = choose_size(batch_of(64), {1000 * kMiB, ""}, peak_of);
   EXPECT_DOUBLE_EQ(made.base_bytes, 100.0 * kMiB);

@@ -9,6 +9,7 @@
 
 #include "temper/libtorch/out_of_memory.h"
 #include "temper/memory/cpu_allocator.h"
+#include "temper/memory/usage.h"
 
 namespace temper::memory {
 namespace {
@@ -189,18 +190,17 @@ TEST_F(CpuAllocator, fails_once_or_from_then_on_and_never_in_a_commit) {
   }
 }
 
-TEST_F(CpuAllocator, names_the_largest_groups) {
-  std::vector<at::Tensor> leak;
-  for (int i = 0; i < 7; ++i)
-    leak.push_back(bytes(3 * kMiB + 12));
-  const at::Tensor big = bytes(4 * kMiB);
-  const auto groups = largest_cpu_groups(2);
-  ASSERT_EQ(groups.size(), 2U);
-  EXPECT_EQ(groups[0].block_bytes, 3U * kMiB + 12);
-  EXPECT_EQ(groups[0].blocks, 7);
-  EXPECT_EQ(groups[1].block_bytes, 4U * kMiB);
-  leak.clear();
-  EXPECT_EQ(largest_cpu_groups(1)[0].block_bytes, 4U * kMiB);
+TEST_F(CpuAllocator, what_waits_is_released_and_its_size_forgotten) {
+  const at::Tensor kept = bytes(kMiB);
+  bytes(64 * kMiB);
+  EXPECT_GT(cpu_usage().pooled_bytes, 60U * kMiB);
+  release_cached("cpu");
+  EXPECT_EQ(cpu_usage().pooled_bytes, 0U);
+  EXPECT_EQ(live(), 1U * kMiB);
+  // Smaller steps now keep less.
+  for (int i = 0; i < 40; ++i)
+    bytes(kMiB / 8 * (i % 9 + 1) + i);
+  EXPECT_LT(cpu_usage().pooled_bytes, 4U * kMiB);
 }
 
 TEST_F(CpuAllocator, keeps_its_books_with_several_threads) {

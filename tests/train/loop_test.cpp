@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <new>
 
 #include "temper/base/error.h"
 #include "temper/base/log.h"
@@ -88,6 +89,9 @@ class FakeEngine final : public Engine {
   }
   EngineState capture() override {
     read();
+    ++captures;
+    if (captures >= no_memory_from && captures < no_memory_until)
+      throw std::bad_alloc();
     auto tensor = graph::make_tensor(graph::DType::kFloat64, {1});
     std::memcpy(tensor.bytes, &state, sizeof state);
     return {{{"model.state", tensor.data}}, sums};
@@ -125,6 +129,9 @@ class FakeEngine final : public Engine {
   std::int64_t overflows_at = -1;
   int overflows = 0; // so often
   int micro_batch = 0;
+  int captures = 0;
+  int no_memory_from = 1 << 30; // of these
+  int no_memory_until = 1 << 30;
 };
 
 // Ten samples in batches of four.
@@ -231,6 +238,56 @@ class LoopTest : public ::testing::Test {
   bool validate_ = true;
   log::Sink before_;
 };
+
+// One capture is the guard's, before the first step.
+TEST_F(LoopTest, a_copy_that_has_no_memory_is_a_checkpoint_that_failed) {
+  run();
+  const double undisturbed = engine_.state;
+  forget();
+  config_.checkpoint.keep_last = 9;
+  engine_.no_memory_from = 3; // after the second epoch, and once more
+  engine_.no_memory_until = 5;
+  EXPECT_EQ(run().ending, Ending::kDone);
+  EXPECT_EQ(engine_.state, undisturbed);
+  const auto failed = events("checkpoint_failed");
+  ASSERT_EQ(failed.size(), 1U);
+  EXPECT_EQ(failed[0].count("update"), 6);
+  EXPECT_THAT(failed[0].text("why").value(), HasSubstr("no memory"));
+  EXPECT_THAT(
+      checkpoint::Store(folder_ / "checkpoints").list(),
+      AllOf(Contains(3), ::testing::Not(Contains(6)), Contains(12)));
+}
+
+TEST_F(LoopTest, a_copy_finds_memory_once_others_are_written) {
+  engine_.no_memory_from = 3;
+  engine_.no_memory_until = 4;
+  config_.train.epochs = 2;
+  run();
+  EXPECT_TRUE(events("checkpoint_failed").empty());
+  EXPECT_THAT(checkpoint::Store(folder_ / "checkpoints").list(), Contains(6));
+}
+
+TEST_F(LoopTest, a_stop_without_memory_for_a_copy_keeps_the_last_one) {
+  engine_.no_memory_from = 3;
+  const auto after_four = [&] { return engine_.rates.size() == 4; };
+  EXPECT_EQ(run(nullptr, after_four).ending, Ending::kStopped);
+  EXPECT_EQ(events("checkpoint_failed").size(), 1U);
+  forget();
+  engine_.no_memory_from = 2;
+  EXPECT_THROW(run(nullptr, after_four), Error); // there is none
+}
+
+TEST_F(LoopTest, a_run_without_memory_for_a_good_state_goes_on_with_the_last) {
+  config_.guard.rollback_every = 3;
+  config_.checkpoint.every_seconds = 0;
+  // The guard's first, then its second and the one of the first epoch.
+  engine_.no_memory_from = 2;
+  engine_.no_memory_until = 3;
+  EXPECT_EQ(run().ending, Ending::kDone);
+  forget();
+  engine_.no_memory_from = 1;
+  EXPECT_THROW(run(), Error);
+}
 
 // The batch is spent, the update is not counted, and the schedule waits.
 TEST_F(LoopTest, an_update_that_overflowed_is_left_out_and_told) {

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <ATen/ATen.h>
+
 #include <cmath>
 #include <cstdlib>
 
@@ -13,6 +15,7 @@
 #include "temper/memory/cpu_allocator.h"
 #include "temper/model/export.h"
 #include "temper/model/zoo.h"
+#include "temper/train/attempt.h"
 #include "temper/train/run.h"
 #include "tests/temp_folder.h"
 
@@ -110,6 +113,35 @@ TEST_F(Budgets, TheForecastIsHeldAgainstTheFirstEpoch) {
   EXPECT_LE(std::abs(*told.check.number("error")), 0.05)
       << *told.check.count("forecast_bytes") << " "
       << *told.check.count("measured_bytes");
+}
+
+// Ordinary memory, which the CPU's allocator does not see: as much as two good
+// states, a checkpoint that is written and one that waits.
+TEST_F(Budgets, CopiesOfTheStateLieBesideTheTensors) {
+  const auto copies = [](const memory::Forecast& forecast) {
+    for (const memory::ForecastPart& part : forecast.parts)
+      if (part.what == "good states and checkpoints") {
+        EXPECT_FALSE(part.tensors);
+        return part.bytes;
+      }
+    return std::uint64_t{0};
+  };
+  RunRequest asked = request();
+  asked.machine.memory.physical_bytes = std::uint64_t{1} << 30;
+  const RunPlan plan = plan_run(asked);
+  const RunResult result = train::run(request());
+  std::int64_t saved = 0;
+  for (const auto& event : journal::read_journal(result.directory.journal()))
+    if (event.kind == "checkpoint") saved = *event.count("bytes");
+  ASSERT_GT(saved, 0);
+  const auto state = static_cast<std::uint64_t>(saved);
+  EXPECT_EQ(copies(plan.forecast), 4 * state);
+  EXPECT_THAT(plan.forecast.budget.why, HasSubstr("copies of the state"));
+  asked.config.guard.nan = "stop";
+  const RunPlan without = plan_run(asked);
+  EXPECT_EQ(copies(without.forecast), 2 * state);
+  EXPECT_EQ(
+      without.forecast.budget.bytes - plan.forecast.budget.bytes, 2 * state);
 }
 
 TEST_F(Budgets, AQuarterOfThePeakStillTrainsTheSameBatches) {
@@ -275,6 +307,112 @@ TEST_F(Budgets, WhatTheUserFixedStaysAndMustNotCutGroups) {
   EXPECT_EQ(plan_run(request()).forecast.at_once, 6);
   config_.model.bn_group = 4;
   EXPECT_THROW(plan_run(request()), Error);
+}
+
+// Runs out of memory so many times, and looks at what waits to be used again.
+class ForgetfulEngine final : public Engine {
+ public:
+  EngineFacts facts() const override {
+    EngineFacts facts;
+    facts.device = "cpu";
+    return facts;
+  }
+  bool step(const data::Batch&, const StepOrder&) override {
+    use();
+    return true;
+  }
+  void evaluate(const data::Batch&) override {
+    use();
+  }
+  void set_evaluation_slice(int) override {}
+  StepReport report() override {
+    return {};
+  }
+  MetricSums take_training_sums() override {
+    return {};
+  }
+  MetricSums take_evaluation_sums() override {
+    return {};
+  }
+  EngineState capture() override {
+    return {};
+  }
+  void restore(const EngineState&) override {}
+  graph::Weights weights() override {
+    return {};
+  }
+
+  int failures = 0;
+  std::vector<std::uint64_t> waiting; // before each try
+
+ private:
+  void use() {
+    waiting.push_back(memory::cpu_usage().pooled_bytes >> 20);
+    at::empty({32 << 20}, at::kByte);
+    if (failures-- > 0) throw OutOfMemory("[train] out of memory.");
+  }
+};
+
+class Releases : public ::testing::Test {
+ protected:
+  Releases()
+      : governor_(options()), attempt_(engine_, governor_, [](auto&) {}) {
+    memory::install_cpu_allocator();
+    memory::trim_cpu_pool();
+    batch_.size = 16;
+  }
+  static memory::GovernorOptions options() {
+    memory::GovernorOptions made;
+    made.batch = 16;
+    return made;
+  }
+
+  ForgetfulEngine engine_;
+  memory::Governor governor_;
+  Attempt attempt_;
+  data::Batch batch_;
+};
+
+TEST_F(Releases, WhatWaitsBeforeAStepIsTriedAgain) {
+  engine_.failures = 2;
+  attempt_.step(batch_, {});
+  EXPECT_EQ(engine_.waiting, (std::vector<std::uint64_t>{0, 0, 0}));
+}
+
+TEST_F(Releases, WhatWaitsBeforeAValidationIsTriedAgain) {
+  engine_.failures = 2;
+  attempt_.evaluate(batch_);
+  EXPECT_EQ(engine_.waiting, (std::vector<std::uint64_t>{0, 0, 0}));
+}
+
+TEST_F(Releases, WhatWaitsWhenMemoryIsShortAndNothingOtherwise) {
+  memory::MemorySample now;
+  now.pressure = machine::Pressure::normal;
+  for (int i = 0; i < 5; ++i) {
+    attempt_.step(batch_, {});
+    attempt_.see(now, {});
+  }
+  EXPECT_EQ(engine_.waiting, (std::vector<std::uint64_t>{0, 32, 32, 32, 32}));
+  now.pressure = machine::Pressure::critical;
+  for (int i = 0; i < 3; ++i)
+    attempt_.see(now, {});
+  EXPECT_EQ(governor_.micro_batch(), 8);
+  EXPECT_EQ(memory::cpu_usage().pooled_bytes, 0U);
+}
+
+TEST_F(Budgets, WhatPlanningMeasuredIsGivenBackBeforeTheRun) {
+  config_.data.source = "synthetic:images=96,size=64,classes=4";
+  config_.train.batch = 32;
+  config_.precision = "auto";
+  config_.layout = "auto";
+  RunRequest asked = request();
+  memory::CpuUsage at_start;
+  asked.planned = [&](const RunPlan&, const config::Config&) {
+    at_start = memory::cpu_usage();
+  };
+  train::run(asked);
+  ASSERT_GT(at_start.live_bytes, 0U);
+  EXPECT_LT(at_start.held_bytes, 2 * at_start.live_bytes);
 }
 
 } // namespace
