@@ -66,7 +66,15 @@ Forecast choose_size(
     made.at_once = sizes[i];
     made.peak_bytes = peak_of(sizes[i]);
   }
-  made.fits = !too_much();
+  // Without the head-room, before what is too large in any case.
+  for (std::size_t i = 0; i + 1 < sizes.size() && too_much(); ++i) {
+    const std::uint64_t peak = peak_of(sizes[i]);
+    if (peak > budget.bytes) continue;
+    made.at_once = sizes[i];
+    made.peak_bytes = peak;
+    break;
+  }
+  made.fits = budget.bytes == 0 || made.peak_bytes <= budget.bytes;
   // A second size below the chosen one; the largest has none beside it.
   const int other = std::max(made.at_once / 2, 1);
   const Line line = line_through(

@@ -69,7 +69,9 @@ std::vector<int> micro_batch_sizes(const GovernorOptions& options) {
   if (size < batch) size = std::min(rounded_up(size, group), batch);
   std::vector<int> sizes{size};
   if (!options.may_split) return sizes;
-  while (size > 1) {
+  // BatchNorm learns nothing from one sample alone.
+  const int least = options.batch_norm && group == 1 ? 2 : 1;
+  while (size > least) {
     const int half = rounded_up((size + 1) / 2, group);
     if (half >= size) break;
     sizes.push_back(size = half);

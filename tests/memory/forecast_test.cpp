@@ -37,6 +37,18 @@ TEST(Forecast, TakesTheLargestSizeThatLeavesHeadRoom) {
   EXPECT_EQ(choose_size(batch_of(64), {300 * kMiB, ""}, peak_of).at_once, 16);
 }
 
+TEST(Forecast, TakesWhatFitsWithoutHeadRoomBeforeTheSmallest) {
+  const Forecast tight = choose_size(batch_of(64), {119 * kMiB, ""}, peak_of);
+  EXPECT_EQ(tight.at_once, 1);
+  EXPECT_TRUE(tight.fits);
+  const auto flat = [](int samples) {
+    return (100 + static_cast<std::uint64_t>(samples)) * kMiB;
+  };
+  const Forecast large = choose_size(batch_of(8), {109 * kMiB, ""}, flat);
+  EXPECT_EQ(large.at_once, 8);
+  EXPECT_TRUE(large.fits);
+}
+
 TEST(Forecast, SaysWhenNothingFits) {
   const Forecast made = choose_size(batch_of(64), {50 * kMiB, ""}, peak_of);
   EXPECT_EQ(made.at_once, 1);

@@ -56,6 +56,12 @@ TEST(Governor, SizesAreHalvesOfTheBatch) {
       (std::vector<int>{37, 19, 10, 5, 3, 2, 1}));
 }
 
+TEST(Governor, BatchNormIsNotLeftWithOneSample) {
+  GovernorOptions options = batch_of(8);
+  options.batch_norm = true;
+  EXPECT_EQ(micro_batch_sizes(options), (std::vector<int>{8, 4, 2}));
+}
+
 TEST(Governor, SizesAreMultiplesOfTheGroup) {
   GovernorOptions options = batch_of(37);
   options.group = 8;
