@@ -192,4 +192,23 @@ std::string Memory::owner(const std::string& value) const {
   return found == owners_.end() ? value : found->second;
 }
 
+std::set<std::string> buffers_written(const Graph& graph) {
+  std::map<std::string, std::string> buffers; // value, target
+  for (const Input* input : graph.inputs_of(InputKind::kBuffer))
+    buffers[input->value] = input->target;
+  const Memory memory(graph);
+  std::set<std::string> written;
+  for (const Node& node : graph.nodes)
+    for (const std::string& value : starts_with(node.op, "aten.")
+             ? values_written(node)
+             : values_read(node))
+      if (const auto found = buffers.find(memory.owner(value));
+          found != buffers.end())
+        written.insert(found->second);
+  for (const Output& output : graph.outputs)
+    if (output.kind == OutputKind::kBufferMutation)
+      written.insert(output.target);
+  return written;
+}
+
 } // namespace temper::graph

@@ -1,10 +1,11 @@
 // What a node does beside making its results: whose memory it changes, whether
 // it draws random numbers, whether it looks at the batch as a whole. And which
 // values may lie in the same memory. Used by the passes, which must not move,
-// drop or repeat such nodes blindly.
+// drop or repeat such nodes blindly, and by training, which takes steps back.
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -44,5 +45,11 @@ class Memory {
  private:
   std::map<std::string, std::string> owners_;
 };
+
+// The buffers that a pass through the graph may change, by their real names
+// (targets). What an operator that is not LibTorch's does nobody knows: all it
+// reads counts. Who undoes a step keeps them, and who forecasts one counts
+// them.
+std::set<std::string> buffers_written(const Graph& graph);
 
 } // namespace temper::graph

@@ -1,7 +1,6 @@
 #include "temper/train/step_memory.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "temper/base/text.h"
@@ -106,17 +105,11 @@ std::uint64_t optimizer_copies(
 
 // BatchNorm's statistics are kept aside during a step, to be put back.
 std::uint64_t kept_aside(const Graph& graph, const graph::Program& program) {
-  std::map<std::string, std::string> buffers; // value, target
-  for (const graph::Input* input : graph.inputs_of(graph::InputKind::kBuffer))
-    buffers[input->value] = input->target;
-  std::set<std::string> written;
-  for (const Node& node : graph.nodes)
-    for (const std::string& value : graph::values_written(node))
-      if (const auto found = buffers.find(value); found != buffers.end())
-        written.insert(found->second);
   std::uint64_t bytes = 0;
-  for (const std::string& target : written)
-    bytes += program.weights.at(target).byte_count;
+  for (const std::string& target : graph::buffers_written(graph))
+    if (const auto found = program.weights.find(target);
+        found != program.weights.end())
+      bytes += found->second.byte_count;
   return bytes;
 }
 

@@ -21,28 +21,6 @@ constexpr const char* kKeepForm =
     "Resume the run from its last checkpoint, and let the model's forward() "
     "keep the form of its buffers.";
 
-// By their real names. What a foreign operator does nobody knows.
-std::set<std::string> written_buffers(const graph::Graph& graph) {
-  std::map<std::string, std::string> buffers; // value, target
-  for (const graph::Input* input : graph.inputs_of(graph::InputKind::kBuffer))
-    buffers[input->value] = input->target;
-  const graph::Memory memory(graph);
-  std::set<std::string> written;
-  const auto add = [&](const std::vector<std::string>& values) {
-    for (const std::string& value : values)
-      if (const auto found = buffers.find(memory.owner(value));
-          found != buffers.end())
-        written.insert(found->second);
-  };
-  for (const graph::Node& node : graph.nodes)
-    add(starts_with(node.op, "aten.") ? graph::values_written(node)
-                                      : graph::values_read(node));
-  for (const graph::Output& output : graph.outputs)
-    if (output.kind == graph::OutputKind::kBufferMutation)
-      written.insert(output.target);
-  return written;
-}
-
 std::vector<at::Tensor> changing(const model::Module& model) {
   const std::vector<model::NamedTensor> all = model.buffers();
   const graph::Graph* graph = model.graph();
@@ -50,7 +28,7 @@ std::vector<at::Tensor> changing(const model::Module& model) {
   const bool known = graph != nullptr &&
       graph->inputs_of(graph::InputKind::kBuffer).size() == all.size();
   const auto written =
-      known ? written_buffers(*graph) : std::set<std::string>{};
+      known ? graph::buffers_written(*graph) : std::set<std::string>{};
   std::vector<at::Tensor> found;
   for (const model::NamedTensor& each : all)
     if (!known || written.count(each.name) > 0)

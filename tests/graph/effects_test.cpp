@@ -74,5 +74,24 @@ TEST(Effects, ViewsAndInPlaceResultsShareMemory) {
   EXPECT_EQ(memory.owner("e"), "d") << "idle dropout hands its input on";
 }
 
+// Through a view, by a mutation that is an output, and by who knows whom.
+TEST(Effects, BuffersThatAPassChangesAreKnownByTheirRealNames) {
+  Program program = by_hand(
+      {simple_node("aten.view.default", {{"self", TensorName{"n"}}}, "a"),
+       simple_node("aten.add_.Tensor", {{"self", TensorName{"a"}}}, "b"),
+       simple_node("aten.relu.default", {{"self", TensorName{"m"}}}, "next"),
+       simple_node("mine.op.default", {{"self", TensorName{"f"}}}, "c"),
+       simple_node("aten.relu.default", {{"self", TensorName{"r"}}}, "y")},
+      "y",
+      {{InputKind::kBuffer, "n", "count"},
+       {InputKind::kBuffer, "m", "mean"},
+       {InputKind::kBuffer, "f", "foreign"},
+       {InputKind::kBuffer, "r", "read"}});
+  program.graph.outputs.push_back(
+      {OutputKind::kBufferMutation, TensorName{"next"}, "mean"});
+  EXPECT_THAT(
+      buffers_written(program.graph), ElementsAre("count", "foreign", "mean"));
+}
+
 } // namespace
 } // namespace temper::graph

@@ -37,6 +37,33 @@ TEST(StepMemory, CountsWhatStaysWhateverTheBatch) {
   EXPECT_EQ(bytes.batch, 0U); // the loader's memory
 }
 
+TEST(StepMemory, CountsBuffersTwiceThatAStepChanges) {
+  graph::Program program = table();
+  graph::Graph& graph = program.graph;
+  program.weights["mean"] =
+      graph::make_tensor(graph::DType::kFloat32, {10}).data;
+  graph.inputs.insert(
+      graph.inputs.begin(), {graph::InputKind::kBuffer, "m", "mean"});
+  graph::TensorMeta ten;
+  ten.sizes = {10};
+  ten.strides = {1};
+  graph.tensors["m"] = ten;
+  EXPECT_EQ(
+      StepMemory(program, sgd(), {}).at(100, 0).parameters, kParameters + 40);
+  graph.tensors["seen"] = graph.tensors["next"] = ten;
+  graph::Node view;
+  view.op = "aten.detach.default";
+  view.inputs = {{"self", graph::TensorName{"m"}}};
+  view.outputs = {graph::TensorName{"seen"}};
+  graph::Node write = view;
+  write.op = "aten.relu_.default";
+  write.inputs = {{"self", graph::TensorName{"seen"}}};
+  write.outputs = {graph::TensorName{"next"}};
+  graph.nodes.insert(graph.nodes.begin(), {view, write});
+  EXPECT_EQ(
+      StepMemory(program, sgd(), {}).at(100, 0).parameters, kParameters + 80);
+}
+
 TEST(StepMemory, AdamHasTwoMomentsAndAnAverageIsACopy) {
   config::Config config = sgd();
   config.optimizer.name = "adamw";
