@@ -26,11 +26,6 @@ struct Written {
   std::uint64_t bytes = 0; // of its tensors
 };
 
-// Copies of a run's state that saving keeps in memory at once: one is written,
-// the next one waits or is being made. A best one may wait beside it for a
-// moment.
-constexpr std::uint64_t kCopies = 2;
-
 class Writer {
  public:
   // `before` is called on the thread before each: what a snapshot refers to

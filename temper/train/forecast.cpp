@@ -5,10 +5,8 @@
 
 #include "temper/base/error.h"
 #include "temper/base/text.h"
-#include "temper/checkpoint/writer.h"
 #include "temper/machine/gauges.h"
 #include "temper/train/attempt.h"
-#include "temper/train/guard.h"
 #include "temper/train/slices.h"
 #include "temper/train/step_memory.h"
 
@@ -139,12 +137,6 @@ memory::Budget budget_of(
       beside_bytes};
   if (device == "sim") request.device_bytes = config.sim.memory.bytes;
   return memory::budget_for(request);
-}
-
-std::uint64_t copies_of_state(
-    const config::Config& config,
-    const EngineFacts& facts) {
-  return facts.state_bytes * (good_states(config.guard) + checkpoint::kCopies);
 }
 
 EngineFacts facts_before(const config::Config& config, const RunData& data) {

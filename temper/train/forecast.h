@@ -26,7 +26,7 @@ struct ForecastRequest {
   BatchLayout layout;
   memory::Budget budget;
   std::uint64_t loader_bytes = 0;
-  std::uint64_t copies_bytes = 0; // of copies_of_state()
+  std::uint64_t copies_bytes = 0; // as copies_of_state() has them
   // The peak of tensors in one step of so many samples, measured on a scratch
   // engine; null: cannot be. Asked only where there is no graph.
   std::function<std::uint64_t(int)> measure = {};
@@ -39,12 +39,6 @@ memory::Budget budget_of(
     const machine::Machine& machine,
     const std::string& device,
     std::uint64_t beside_bytes);
-
-// What a run keeps of its state in ordinary memory: the guard's good states and
-// what checkpoints are written from. The CPU's allocator does not see them.
-std::uint64_t copies_of_state(
-    const config::Config& config,
-    const EngineFacts& facts);
 
 // What an engine's facts will be, as far as the data tells.
 EngineFacts facts_before(const config::Config& config, const RunData& data);

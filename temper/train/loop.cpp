@@ -305,6 +305,7 @@ class Loop {
     progress_.seconds = meter_.run_s();
     progress_.governor = governor_.state();
     try {
+      if (parts_.one_copy) saved();
       if (hand_over(what).empty()) return true;
       saved(); // what is on its way has as much memory as is missing
       memory::release_cached(parts_.engine.facts().device);

@@ -64,6 +64,9 @@ struct LoopParts {
   // config.
   std::optional<memory::Governor> governor = {};
   memory::Forecast forecast = {}; // of what a step takes; empty: not known
+  // Memory has no room for a second copy of the state: the next one is made
+  // when the one before is written.
+  bool one_copy = false;
 };
 
 enum class Ending {

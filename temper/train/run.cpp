@@ -94,6 +94,10 @@ RunResult run(const RunRequest& asked) {
     check_length(*from, parts);
     keep_changes(result.directory, *from, parts.plan);
   } else {
+    // The run's own config is what it does.
+    request.config.guard.rollback = std::min<std::int64_t>(
+        request.config.guard.rollback,
+        static_cast<std::int64_t>(parts.plan.copies.good_states));
     if (request.making) request.making();
     take(journal::make_run_directory(
         request.config.run.dir,
@@ -162,7 +166,8 @@ RunResult run(const RunRequest& asked) {
       .heartbeats = &heartbeats,
       .governor = memory::Governor(governor_options(
           request.config, parts.plan.engine, parts.plan.forecast)),
-      .forecast = parts.plan.forecast};
+      .forecast = parts.plan.forecast,
+      .one_copy = parts.plan.copies.checkpoints < 2};
   const auto leave_trace = [&](std::int64_t update) {
     try {
       tell(artifact_event(journal::write_trace(result.directory), update));

@@ -19,6 +19,7 @@
 #include "temper/train/make_engine.h"
 #include "temper/train/parameter_table.h"
 #include "temper/train/sim_fit.h"
+#include "temper/train/state_copies.h"
 
 namespace temper::train {
 
@@ -36,6 +37,7 @@ struct RunPlan {
   std::optional<SimFit> fit; // of a dry run on the simulated device
   plan::Plan settings; // device, layout, threads, ..., each with its reason
   memory::Forecast forecast; // of memory
+  StateCopies copies; // in memory; there may be room for fewer than asked for
 };
 
 struct RunResult {

@@ -14,6 +14,7 @@
 #include "temper/memory/usage.h"
 #include "temper/train/calibration.h"
 #include "temper/train/forecast.h"
+#include "temper/train/guard.h"
 #include "temper/train/transfer_run.h"
 
 namespace temper::train {
@@ -105,15 +106,51 @@ config::Config with_size_that_fits(
   return config;
 }
 
+// Without a wish of the config's, which is about tensors.
+std::uint64_t room_beside(
+    const RunRequest& request,
+    const std::string& device,
+    std::uint64_t loader_bytes) {
+  if (device != "cpu" && device != "mps") return 0;
+  config::Config config = request.config;
+  config.memory.budget = {};
+  const std::uint64_t all = budget_of(config, request.machine, device, 0).bytes;
+  return all > loader_bytes ? all - loader_bytes : all;
+}
+
+StateCopies copies_of(
+    const RunRequest& request,
+    const EngineFacts& facts,
+    std::uint64_t room_bytes,
+    std::vector<std::string>& notes) {
+  const StateCopies made = copies_of_state(request.config, facts, room_bytes);
+  const std::size_t asked = good_states(request.config.guard);
+  if (made.good_states < asked)
+    notes.push_back(
+        cat("there is room for ",
+            made.good_states,
+            " of ",
+            asked,
+            " good states to go back to (guard.rollback): ",
+            bytes_text(facts.state_bytes),
+            " each"));
+  return made;
+}
+
 memory::Forecast forecast_of(
     const RunRequest& request,
-    const RunParts& parts,
+    RunParts& parts,
     const PlanRequest& planned,
     const plan::Setting& setting) {
   const std::uint64_t loader_bytes = parts.train->stats().memory_bytes +
       (parts.val ? parts.val->stats().memory_bytes : 0);
   const EngineFacts facts = parts.engine->facts();
-  const std::uint64_t copies_bytes = copies_of_state(request.config, facts);
+  parts.plan.copies = copies_of(
+      request,
+      facts,
+      room_beside(request, setting.device, loader_bytes),
+      parts.plan.notes);
+  const std::uint64_t copies_bytes = parts.plan.copies.bytes;
   const memory::Budget budget = budget_of(
       request.config,
       request.machine,

@@ -1,0 +1,28 @@
+#include "temper/train/state_copies.h"
+
+#include "temper/train/guard.h"
+
+namespace temper::train {
+
+StateCopies copies_of_state(
+    const config::Config& config,
+    const EngineFacts& facts,
+    std::uint64_t room_bytes) {
+  StateCopies made;
+  made.good_states = good_states(config.guard);
+  const auto all = [&] {
+    return facts.state_bytes * (made.good_states + made.checkpoints);
+  };
+  const std::uint64_t step = facts.state_bytes +
+      sizeof(float) * static_cast<std::uint64_t>(facts.trainable);
+  const auto too_much = [&] {
+    return room_bytes > 0 && step + all() > room_bytes;
+  };
+  while (too_much() && made.good_states > 0)
+    --made.good_states;
+  if (too_much()) made.checkpoints = 1;
+  made.bytes = all();
+  return made;
+}
+
+} // namespace temper::train
