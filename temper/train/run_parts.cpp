@@ -169,7 +169,7 @@ RunParts prepare(const RunRequest& request, const Earlier* from, bool dry) {
       steps_of(config, parts.data),
       request.planning};
   const plan::Plan settings =
-      from != nullptr ? from->settings : plan_settings(planned);
+      from && from->settings ? *from->settings : plan_settings(planned);
   const plan::Setting setting = settings.setting();
   libtorch::set_threads(setting.threads, 1);
   parts.layout = layout_for(setting, config);
