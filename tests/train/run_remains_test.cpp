@@ -102,7 +102,10 @@ TEST_F(RunRemains, lost_settings_are_the_checkpoints_or_the_journals) {
     break_off();
     fs::remove(directory().machine());
     tests::write_bytes(directory().plan(), "{\"settings\":");
-    if (!checkpoints) fs::remove_all(directory().checkpoints());
+    if (checkpoints)
+      fs::remove(directory().journal());
+    else
+      fs::remove_all(directory().checkpoints());
     const RunResult done = run(request_);
     EXPECT_EQ(done.plan.settings.setting().threads, 3);
     EXPECT_THAT(
