@@ -1,6 +1,7 @@
 #include "temper/checkpoint/retention.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 namespace temper::checkpoint {
@@ -14,7 +15,8 @@ std::vector<std::int64_t> to_remove(
 
   std::vector<Candidate> judged;
   for (const Candidate& each : all)
-    if (each.good && each.score) judged.push_back(each);
+    if (each.good && each.score && std::isfinite(*each.score))
+      judged.push_back(each);
   // Of two equally good ones the earlier counts, as the run itself counts.
   std::stable_sort(
       judged.begin(), judged.end(), [](const auto& one, const auto& other) {

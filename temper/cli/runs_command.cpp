@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "temper/base/atomic_file.h"
+#include "temper/base/log.h"
 #include "temper/base/text.h"
 #include "temper/cli/command.h"
 #include "temper/cli/runs_gc.h"
@@ -90,8 +91,26 @@ class RunsCommand : public Command {
   std::vector<RunSummary> chosen() const {
     std::vector<RunSummary> summaries;
     for (const auto& directory : directories())
-      summaries.push_back(journal::summarise(directory));
+      summaries.push_back(read(directory));
     return summaries;
+  }
+  static RunSummary read(const journal::RunDirectory& directory) {
+    RunSummary run = journal::summarise(directory);
+    if (!fs::exists(directory.journal()))
+      log::warn(
+          cat(run.directory.name(),
+              " has lost its journal: what it did is not known, but temper "
+              "train --resume goes on from its checkpoint."));
+    if (run.unreadable > 0)
+      log::warn(
+          cat("the journal of ",
+              run.directory.name(),
+              " is damaged: ",
+              plural(run.unreadable, "line"),
+              " of it cannot be read and ",
+              run.unreadable == 1 ? "is" : "are",
+              " left out."));
+    return run;
   }
   static std::string all_json(const std::vector<RunSummary>& runs) {
     json all = json::array();
@@ -103,7 +122,7 @@ class RunsCommand : public Command {
   int list(Console& console) const {
     std::vector<RunSummary> runs;
     for (const auto& directory : journal::list_runs(directory_))
-      runs.push_back(journal::summarise(directory));
+      runs.push_back(read(directory));
     if (json_)
       console.print(all_json(runs));
     else if (csv_)

@@ -129,7 +129,10 @@ void TrackedRun::begin(
 
 void TrackedRun::begin_if_written(const journal::RunDirectory& run) {
   std::error_code failed;
-  if (begun_ || !std::filesystem::exists(run.journal(), failed)) return;
+  // A resume writes again what was lost of it.
+  if (begun_ || !std::filesystem::exists(run.journal(), failed) ||
+      !std::filesystem::exists(run.config(), failed))
+    return;
   begun_ = true; // tried once, and said once
   try {
     begin(run, config::load(run.config(), {}).config);

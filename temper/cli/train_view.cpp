@@ -116,11 +116,12 @@ std::string plan_text(
   const std::int64_t batch = config.train.batch * config.train.accumulate;
   row("batch",
       cat(batch,
-          plan.updates_per_epoch > 0 ? cat(", ",
-                                           count_text(plan.updates_per_epoch),
-                                           " updates an epoch, ",
-                                           plural(config.train.epochs, "epoch"))
-                                     : ""));
+          plan.updates_per_epoch > 0
+              ? cat(", ",
+                    plural(plan.updates_per_epoch, "update"),
+                    " an epoch, ",
+                    plural(config.train.epochs, "epoch"))
+              : ""));
   row("plan",
       cat(plan::to_text(plan.settings.setting()),
           plan.settings.remembered ? " (as measured before)" : ""));
@@ -309,8 +310,8 @@ void TrainView::finish(const train::RunResult& result) {
   };
   const bool stopped = outcome.ending == train::Ending::kStopped;
   row(stopped ? "stopped" : "done",
-      cat(count_text(outcome.updates),
-          " updates in ",
+      cat(plural(outcome.updates, "update"),
+          " in ",
           seconds_text(outcome.seconds),
           outcome.ending == train::Ending::kEarly
               ? cat("; no better epoch since ", outcome.best_epoch + 1)

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -23,8 +24,12 @@ constexpr std::size_t kLongestLine = std::size_t{16} << 20;
 constexpr std::size_t kMostHeld = std::size_t{64} << 20;
 constexpr std::size_t kPiece = std::size_t{256} << 10;
 
-[[noreturn]] void
-refuse(const std::filesystem::path& path, const std::string& what, int code) {
+[[noreturn]] void refuse(
+    const std::filesystem::path& path,
+    const std::string& what,
+    int code,
+    const std::string& hint =
+        "Make room or choose another place with run.dir.") {
   throw Error(
       cat("[journal] cannot ",
           what,
@@ -33,7 +38,21 @@ refuse(const std::filesystem::path& path, const std::string& what, int code) {
           ": ",
           std::strerror(code),
           "."),
-      "Make room or choose another place with run.dir.");
+      hint);
+}
+
+[[noreturn]] void refuse_opened(
+    const std::filesystem::path& path,
+    const std::string& what,
+    int code) {
+  refuse(
+      path,
+      what,
+      code,
+      cat("Make room and go on from the last checkpoint: temper train "
+          "--resume ",
+          path.parent_path().string(),
+          "."));
 }
 
 double now_s() {
@@ -110,7 +129,7 @@ void Journal::append(Event event) {
   held_ += to_line(event) + "\n";
   const int code = write_held();
   if (code == 0) return;
-  if (held_.size() > kMostHeld) refuse(path_, "write", code);
+  if (held_.size() > kMostHeld) refuse_opened(path_, "write", code);
   if (!held_before)
     log::warn(
         cat("[journal] cannot write ",
@@ -123,15 +142,21 @@ void Journal::append(Event event) {
 void Journal::sync() {
   {
     const std::lock_guard lock(mutex_);
-    if (const int code = write_held(); code != 0) refuse(path_, "write", code);
+    if (const int code = write_held(); code != 0)
+      refuse_opened(path_, "write", code);
   }
   // Not under the lock: who appends does not wait for the disk.
-  if (!sync_file(descriptor_)) refuse(path_, "sync", errno);
+  if (!sync_file(descriptor_)) refuse_opened(path_, "sync", errno);
 }
 
 std::uint64_t Journal::offset() const {
   const std::lock_guard lock(mutex_);
   return offset_ + held_.size();
+}
+
+std::uint64_t Journal::line_end(std::uint64_t offset) const {
+  const std::lock_guard lock(mutex_);
+  return end_of_lines(descriptor_, std::min(offset, offset_));
 }
 
 void Journal::truncate(std::uint64_t offset) {

@@ -30,6 +30,9 @@ class Journal {
   void sync();
   // Where the next event begins: a checkpoint keeps it.
   std::uint64_t offset() const;
+  // Where the last whole line before `offset` ends: there, in a journal that
+  // nobody has damaged.
+  std::uint64_t line_end(std::uint64_t offset) const;
   // Drops what was written after the checkpoint that a run goes on from, so
   // that no point is in it twice. Error when `offset` is no end of a line.
   void truncate(std::uint64_t offset);

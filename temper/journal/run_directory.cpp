@@ -111,18 +111,30 @@ RunDirectory make_run_directory(
       "Choose another place with run.dir.");
 }
 
+bool is_run(const RunDirectory& directory) {
+  std::error_code failed;
+  if (fs::exists(directory.journal(), failed)) return true;
+  for (const auto& entry :
+       fs::directory_iterator(directory.checkpoints(), failed))
+    if (starts_with(entry.path().filename().string(), "step-")) return true;
+  return false;
+}
+
 std::vector<RunDirectory> list_runs(const fs::path& parent) {
   std::vector<RunDirectory> runs;
   std::error_code failed;
   for (const auto& entry : fs::directory_iterator(parent, failed)) {
     const RunDirectory run{entry.path()};
-    if (fs::exists(run.journal(), failed)) runs.push_back(run);
+    if (is_run(run)) runs.push_back(run);
   }
   // By when they began, which a chosen name does not tell.
   const auto began = [](const RunDirectory& run) {
-    std::error_code none;
-    const auto time = fs::last_write_time(run.config(), none);
-    return none ? fs::file_time_type::min() : time;
+    for (const fs::path& each : {run.config(), run.machine(), run.journal()}) {
+      std::error_code none;
+      const auto time = fs::last_write_time(each, none);
+      if (!none) return time;
+    }
+    return fs::file_time_type::min();
   };
   std::sort(runs.begin(), runs.end(), [&](const auto& a, const auto& b) {
     const auto left = began(a);
@@ -133,8 +145,7 @@ std::vector<RunDirectory> list_runs(const fs::path& parent) {
 }
 
 RunDirectory find_run(const fs::path& parent, const std::string& wanted) {
-  std::error_code failed;
-  if (fs::exists(RunDirectory{wanted}.journal(), failed)) return {wanted};
+  if (is_run({wanted})) return {wanted};
   const auto runs = list_runs(parent);
   if (wanted == "latest" && !runs.empty()) return runs.back();
   std::vector<RunDirectory> found;

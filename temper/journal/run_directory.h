@@ -49,7 +49,10 @@ RunDirectory make_run_directory(
     const std::string& model,
     const std::string& data);
 
-// Below `parent`, oldest first. What has no journal is no run.
+// It has a journal or, should that have been lost, a checkpoint.
+bool is_run(const RunDirectory& directory);
+
+// Below `parent`, oldest first.
 std::vector<RunDirectory> list_runs(const std::filesystem::path& parent);
 
 // By its path, its name, the beginning or end of its name, or "latest". Error

@@ -14,10 +14,19 @@
 namespace temper::journal {
 namespace {
 
-std::string owner(const std::filesystem::path& path) {
-  const auto text = read_small_file(path);
+// For those who have no terminal to press Ctrl-C in: its number is enough.
+Error taken(const RunDirectory& directory) {
+  const auto text = read_small_file(directory.lock());
   const auto pid = parse_int(trim(text.value_or("")));
-  return pid ? cat("process ", *pid) : "another process";
+  return Error(
+      cat("[journal] ",
+          directory.name(),
+          " is being trained already, by ",
+          pid ? cat("process ", *pid) : "another process",
+          "."),
+      cat("Wait until it ends, or stop it and then resume it: ",
+          pid ? cat("kill ", *pid, " or ") : "",
+          "Ctrl-C in its terminal ends it with a checkpoint."));
 }
 
 } // namespace
@@ -37,14 +46,7 @@ RunLock::RunLock(const RunDirectory& directory) {
   do
     locked = ::flock(file_.get(), LOCK_EX | LOCK_NB);
   while (locked != 0 && errno == EINTR);
-  if (locked != 0 && errno == EWOULDBLOCK)
-    throw Error(
-        cat("[journal] ",
-            directory.name(),
-            " is being trained already, by ",
-            owner(path),
-            "."),
-        "Wait until it ends, or stop it with Ctrl-C and then resume it.");
+  if (locked != 0 && errno == EWOULDBLOCK) throw taken(directory);
   if (locked != 0) {
     // Some network file systems have no locks: then nobody else has it either.
     log::detail(

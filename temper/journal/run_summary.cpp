@@ -4,21 +4,56 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "temper/base/file.h"
 #include "temper/base/text.h"
 #include "temper/journal/journal.h"
 
 namespace temper::journal {
 namespace {
 
+void take_plan(RunSummary& summary, const std::string& text) {
+  const auto plan = nlohmann::json::parse(text, nullptr, false);
+  if (!plan.is_object()) return;
+  const auto word = [&](const char* key) {
+    const auto found = plan.find(key);
+    return found != plan.end() && found->is_string() ? found->get<std::string>()
+                                                     : "";
+  };
+  summary.model = word("model");
+  summary.data = word("source");
+  summary.device = word("device");
+}
+
 void take_run(RunSummary& summary, const Event& event) {
   summary.began_s = event.time_s;
   summary.config = config_keys(event.text("config").value_or(""));
-  const auto plan =
-      nlohmann::json::parse(event.json("plan").value_or("{}"), nullptr, false);
-  if (!plan.is_object()) return;
-  summary.model = plan.value("model", "");
-  summary.data = plan.value("source", "");
-  summary.device = plan.value("device", "");
+  take_plan(summary, event.json("plan").value_or(""));
+}
+
+void take_files(RunSummary& summary) {
+  const RunDirectory& from = summary.directory;
+  summary.config = config_keys(read_small_file(from.config()).value_or(""));
+  take_plan(summary, read_small_file(from.plan()).value_or(""));
+}
+
+void take(RunSummary& summary, const Event& event) {
+  if (event.kind == "run") take_run(summary, event);
+  if (event.kind == "resume") summary.status = "unfinished";
+  if (event.kind == "epoch") {
+    summary.updates = event.count("update").value_or(0);
+    summary.epochs = event.count("epoch").value_or(0) + 1;
+    summary.samples_per_s = event.number("samples_per_s").value_or(0);
+    summary.seconds += event.number("seconds").value_or(0);
+    summary.epoch_events.push_back(event);
+  }
+  if (event.kind == "end") {
+    summary.status = event.text("status").value_or("");
+    summary.why = event.text("why").value_or("");
+    summary.best_metric = event.text("best_metric").value_or("");
+    summary.best = event.number("best").value_or(std::nan(""));
+    summary.seconds = event.number("seconds").value_or(summary.seconds);
+    summary.updates = event.count("updates").value_or(summary.updates);
+  }
 }
 
 } // namespace
@@ -41,25 +76,12 @@ RunSummary summarise(const RunDirectory& directory) {
   summary.directory = directory;
   summary.status = "unfinished";
   summary.best = std::nan("");
-  for (Event& event : read_journal(directory.journal())) {
-    if (event.kind == "run") take_run(summary, event);
-    if (event.kind == "resume") summary.status = "unfinished";
-    if (event.kind == "epoch") {
-      summary.updates = event.count("update").value_or(0);
-      summary.epochs = event.count("epoch").value_or(0) + 1;
-      summary.samples_per_s = event.number("samples_per_s").value_or(0);
-      summary.seconds += event.number("seconds").value_or(0);
-      summary.epoch_events.push_back(event);
-    }
-    if (event.kind == "end") {
-      summary.status = event.text("status").value_or("");
-      summary.why = event.text("why").value_or("");
-      summary.best_metric = event.text("best_metric").value_or("");
-      summary.best = event.number("best").value_or(std::nan(""));
-      summary.seconds = event.number("seconds").value_or(summary.seconds);
-      summary.updates = event.count("updates").value_or(summary.updates);
-    }
-  }
+  Follower journal(directory.journal());
+  for (auto events = journal.read(); !events.empty(); events = journal.read())
+    for (const Event& event : events)
+      take(summary, event);
+  summary.unreadable = journal.unreadable();
+  if (summary.model.empty()) take_files(summary);
   return summary;
 }
 

@@ -26,6 +26,7 @@ struct RunSummary {
   double seconds = 0;
   double samples_per_s = 0; // of the last epoch
   double began_s = 0; // since 1970
+  std::int64_t unreadable = 0; // lines of the journal, which are left out
   std::vector<Event> epoch_events;
   std::map<std::string, std::string> config; // "train.batch" -> "64"
 };
@@ -33,6 +34,8 @@ struct RunSummary {
 // Of our own config.toml, value as it stands there: "train.batch" -> "64".
 std::map<std::string, std::string> config_keys(const std::string& toml);
 
+// What the journal has lost of its first line is taken from the files beside
+// it.
 RunSummary summarise(const RunDirectory& directory);
 
 // The values of a metric over the epochs, as a line of eight heights.

@@ -1,6 +1,8 @@
 #include "temper/plan/setting.h"
 
+#include <limits>
 #include <tuple>
+#include <vector>
 
 #include "temper/base/text.h"
 
@@ -15,6 +17,18 @@ std::string to_text(const Setting& setting) {
       plural(setting.threads, "thread"),
       ", ",
       setting.precision);
+}
+
+std::optional<Setting> setting_from_text(const std::string& text) {
+  std::vector<std::string> parts;
+  for (const std::string& part : split(text, ','))
+    parts.emplace_back(trim(part));
+  if (parts.size() != 4) return std::nullopt;
+  const auto threads = parse_int(parts[2].substr(0, parts[2].find(' ')));
+  if (!threads || *threads < 1 || *threads > std::numeric_limits<int>::max())
+    return std::nullopt;
+  const Setting made{parts[0], parts[1], static_cast<int>(*threads), parts[3]};
+  return to_text(made) == text ? std::optional(made) : std::nullopt;
 }
 
 bool is_reference(const Setting& setting) {

@@ -3,6 +3,7 @@
 // the plan settles on.
 #pragma once
 
+#include <optional>
 #include <string>
 
 namespace temper::plan {
@@ -17,6 +18,8 @@ struct Setting {
 
 // "cpu, channels_last, 4 threads, fp32"
 std::string to_text(const Setting& setting);
+// Of such a text; nothing when it is another.
+std::optional<Setting> setting_from_text(const std::string& text);
 
 // Contiguous fp32 on the CPU is what every gradient is held against; the
 // number of threads does not matter for it.

@@ -225,7 +225,7 @@ class Supervisor {
   std::vector<std::string> next_arguments() {
     if (!where_.run) return asked_.arguments;
     const journal::RunDirectory run{*where_.run};
-    if (fs::exists(run.journal())) return asked_.resume(run.path);
+    if (journal::is_run(run)) return asked_.resume(run.path);
     std::error_code ignored;
     for (const fs::path& each :
          {run.config(),

@@ -119,7 +119,10 @@ Progress Progress::from_json(const std::string& text) {
     if (from.contains("engine_sums"))
       made.engine_sums = sums_of(from.at("engine_sums"));
     made.watched = from.value("watched", "");
-    if (from.contains("best")) made.best = number_of(from.at("best"));
+    if (from.contains("best")) {
+      const double best = number_of(from.at("best"));
+      if (std::isfinite(best)) made.best = best; // older runs took any
+    }
     made.best_epoch = from.at("best_epoch");
     made.epochs_since_best = from.at("epochs_since_best");
     made.plateau_drops = from.at("plateau_drops");
@@ -175,7 +178,7 @@ bool close_epoch(
     const config::Config& config,
     const std::string& watched,
     double value) {
-  const bool better = !std::isnan(value) &&
+  const bool better = std::isfinite(value) &&
       (!progress.best ||
        (larger_is_better(watched) ? value > *progress.best
                                   : value < *progress.best));

@@ -45,7 +45,8 @@ double watched_value(
     const MetricSums* val);
 
 // An epoch ended with this value: updates best, epochs_since_best and
-// plateau_drops. True when it is the best so far; NaN never is.
+// plateau_drops. True when it is the best so far; what is not
+// finite never is.
 bool close_epoch(
     Progress& progress,
     const config::Config& config,

@@ -46,6 +46,7 @@ void check_length(const Earlier& from, const RunParts& parts) {
 // So that the next resume goes on from here.
 void keep_changes(
     const journal::RunDirectory& directory,
+    const RunRequest& request,
     const Earlier& from,
     const RunPlan& plan) {
   const auto changed = changed_keys(from.was, from.now);
@@ -53,8 +54,20 @@ void keep_changes(
     log::note(cat("the run goes on with another ", join(changed, ", "), "."));
     write_file_atomically(directory.config(), config::to_toml(from.now));
   }
+  if (!std::filesystem::exists(directory.machine())) // lost: as it is now
+    write_file_atomically(
+        directory.machine(), machine::to_json(request.machine));
   if (from.new_settings)
     write_file_atomically(directory.plan(), plan_json(plan) + "\n");
+}
+
+// What ended the run is worth more than that its journal's disk is full, too.
+void sync_if_it_can(journal::Journal& journal) {
+  try {
+    journal.sync();
+  } catch (const Error& error) {
+    log::warn(error.what());
+  }
 }
 
 } // namespace
@@ -92,7 +105,7 @@ RunResult run(const RunRequest& asked) {
   result.plan = parts.plan;
   if (from) {
     check_length(*from, parts);
-    keep_changes(result.directory, *from, parts.plan);
+    keep_changes(result.directory, request, *from, parts.plan);
   } else {
     // The run's own config is what it does.
     request.config.guard.rollback = std::min<std::int64_t>(
@@ -197,7 +210,7 @@ RunResult run(const RunRequest& asked) {
   } catch (const std::exception& error) {
     leave_trace(std::max<std::int64_t>(heartbeats.update, 0));
     tell(failed_event(error));
-    journal.sync();
+    sync_if_it_can(journal);
     throw;
   }
   if (request.finishing)

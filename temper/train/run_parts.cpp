@@ -213,7 +213,7 @@ RunParts prepare(const RunRequest& request, const Earlier* from, bool dry) {
       steps_of(config, parts.data),
       request.planning};
   const plan::Plan settings =
-      from != nullptr ? from->settings : plan_settings(planned);
+      from && from->settings ? *from->settings : plan_settings(planned);
   const plan::Setting setting = settings.setting();
   memory::release_cached(setting.device); // what was measured left it
   libtorch::set_threads(setting.threads, 1);

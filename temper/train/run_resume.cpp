@@ -1,12 +1,11 @@
 #include "temper/train/run_resume.h"
 
 #include "temper/base/error.h"
-#include "temper/base/file.h"
 #include "temper/base/log.h"
 #include "temper/base/text.h"
 #include "temper/machine/devices.h"
 #include "temper/train/resume_rules.h"
-#include "temper/train/run_events.h"
+#include "temper/train/run_remains.h"
 
 namespace temper::train {
 namespace {
@@ -25,16 +24,18 @@ std::optional<checkpoint::Snapshot> newest(
 
 // Other layouts or precisions would need other measurements: those stay.
 void apply_changes(Earlier& earlier, const machine::Machine& machine) {
-  const plan::Setting before = earlier.settings.setting();
+  if (!earlier.settings) return; // they are chosen by the config as it is now
+  plan::Plan& settings = *earlier.settings;
+  const plan::Setting before = settings.setting();
   const std::string reason = "asked for when the run was resumed";
   if (earlier.now.device != earlier.was.device)
-    earlier.settings.device = {
+    settings.device = {
         machine::choose_device(
             earlier.now.device, machine::list_devices(machine)),
         reason};
   if (earlier.now.threads != earlier.was.threads && earlier.now.threads)
-    earlier.settings.threads = {cat(*earlier.now.threads), reason};
-  earlier.new_settings = !(earlier.settings.setting() == before);
+    settings.threads = {cat(*earlier.now.threads), reason};
+  if (!(settings.setting() == before)) earlier.new_settings = true;
 }
 
 } // namespace
@@ -45,12 +46,15 @@ Earlier find_earlier(
     const machine::Machine& machine) {
   Earlier made;
   made.snapshot = newest(directory);
+  mend_config(directory, made.snapshot);
   made.was = made.snapshot && !made.snapshot->config.empty()
       ? config::load_text(made.snapshot->config, "the checkpoint", {}).config
       : config::load(directory.config(), {}).config;
   made.now = config::load(directory.config(), changes).config;
   check_changes(made.was, made.now);
-  made.settings = settings_in(read_small_file(directory.plan()).value_or(""));
+  Settings found = remaining_settings(directory, made.snapshot);
+  made.settings = std::move(found.plan);
+  made.new_settings = found.mended;
   apply_changes(made, machine);
   return made;
 }
@@ -59,21 +63,10 @@ bool cut_journal(
     journal::Journal& journal,
     const journal::RunDirectory& directory,
     const Earlier& earlier) {
-  if (!earlier.snapshot) {
-    journal::Follower follower(directory.journal());
-    const auto first = follower.read(1);
-    const bool begun = !first.empty() && first[0].kind == "run";
-    journal.truncate(begun ? follower.offset() : 0);
-    return begun;
-  }
-  if (earlier.snapshot->journal_offset > journal.offset()) {
-    log::warn(
-        "the journal has lost its last lines: what the run did before its "
-        "checkpoint is not all in it.");
-    return true;
-  }
-  journal.truncate(earlier.snapshot->journal_offset);
-  return true;
+  const std::uint64_t end =
+      end_in_journal(journal, directory, earlier.snapshot);
+  journal.truncate(end);
+  return end > 0;
 }
 
 void warn_of_other_writer(const Earlier& earlier, const std::string& writer) {

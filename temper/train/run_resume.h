@@ -21,8 +21,8 @@ struct Earlier {
   std::optional<checkpoint::Snapshot> snapshot; // nothing: from the beginning
   config::Config was; // as it ran
   config::Config now; // with the changes
-  plan::Plan settings;
-  bool new_settings = false; // another device or number of threads
+  std::optional<plan::Plan> settings; // nothing: to be chosen anew
+  bool new_settings = false; // not those that plan.json has
 };
 
 // Error when it cannot go on, or the changes would make it another run.

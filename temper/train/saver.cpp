@@ -87,11 +87,11 @@ bool Saver::idle(double seconds) {
 }
 
 std::string Saver::finish() {
-  see(writer_.wait());
+  see(writer_.wait(), true);
   return failed_;
 }
 
-void Saver::see(const std::vector<checkpoint::Written>& ended) {
+void Saver::see(const std::vector<checkpoint::Written>& ended, bool over) {
   for (const checkpoint::Written& each : ended) {
     failed_ = each.failed;
     if (!failed_.empty())
@@ -100,7 +100,9 @@ void Saver::see(const std::vector<checkpoint::Written>& ended) {
               each.update,
               " could not be written: ",
               each.failed,
-              " The run goes on, and the one before stays."));
+              over || each.last ? "" : " The run goes on.",
+              parts_.store.list().empty() ? " There is none before it."
+                                          : " The one before stays."));
     parts_.tell(checkpoint_event(each));
   }
 }

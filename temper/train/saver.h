@@ -77,7 +77,7 @@ class Saver {
     friend bool operator==(const Place&, const Place&) = default;
   };
   static Place place_of(const Progress& progress);
-  void see(const std::vector<checkpoint::Written>& ended);
+  void see(const std::vector<checkpoint::Written>& ended, bool over = false);
   double now_s() const;
 
   SaverParts parts_;

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace temper::checkpoint {
 namespace {
 
@@ -24,6 +26,16 @@ TEST(Retention, what_is_damaged_goes_when_enough_newer_ones_are_good) {
   EXPECT_THAT(
       to_remove({{1, false, {}}, {2, true, {}}, {3, true, {}}}, {2, 1}, {}),
       ElementsAre(1));
+}
+
+TEST(Retention, what_is_not_finite_is_never_among_the_best) {
+  const std::vector<Candidate> all{
+      {1, true, HUGE_VAL},
+      {2, true, std::nan("")},
+      {3, true, -2.0},
+      {4, true, {}},
+      {5, true, {}}};
+  EXPECT_THAT(to_remove(all, {2, 1}, {}), UnorderedElementsAre(1, 2));
 }
 
 TEST(Retention, the_best_stay_and_of_equals_the_earlier) {

@@ -102,6 +102,34 @@ TEST_F(RunsCommand, a_run_is_in_mlflows_database_with_its_model) {
   EXPECT_THAT(runs({"show", "a"}).out, HasSubstr("tracked  sqlite:///"));
 }
 
+TEST_F(RunsCommand, what_can_be_read_of_a_damaged_journal_is_shown) {
+  write_killed("k");
+  folder_.write(
+      "runs/k/plan.json",
+      R"({"model":"cnn","source":"synthetic","device":"cpu"})");
+  const fs::path file = folder_ / "runs/k/journal.jsonl";
+  const std::string whole = tests::read_bytes(file);
+  tests::write_bytes(
+      file,
+      cat("rubbish\n",
+          whole.substr(whole.find('\n') + 1),
+          "{\"half\n",
+          journal::to_line({"epoch", 1, {{"val_loss", 0.25}}}),
+          "\n"));
+  const auto shown = runs({"show", "k"});
+  EXPECT_EQ(shown.code, 0);
+  EXPECT_THAT(
+      shown.out,
+      AllOf(HasSubstr("cnn on synthetic, cpu"), HasSubstr("0.2500")));
+  EXPECT_THAT(
+      shown.err,
+      HasSubstr("the journal of k is damaged: 2 lines of it cannot be read and "
+                "are left out"));
+  fs::remove(file);
+  fs::create_directories(folder_ / "runs/k/checkpoints/step-3");
+  EXPECT_THAT(runs({"show", "k"}).err, HasSubstr("k has lost its journal"));
+}
+
 TEST_F(RunsCommand, tracking_can_be_off) {
   ASSERT_EQ(train("a", {"--set", "track.mlflow=off"}).code, 0);
   EXPECT_FALSE(fs::exists(folder_ / "mlflow.db"));

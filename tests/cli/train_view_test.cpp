@@ -107,6 +107,26 @@ TEST(StartTable, has_model_parameters_data_and_device) {
           HasSubstr("mps: 4x faster than the CPU")));
 }
 
+TEST(StartTable, one_is_no_plural) {
+  train::RunPlan plan;
+  plan.updates_per_epoch = 1;
+  plan.settings.threads = {"1", "as asked"};
+  EXPECT_THAT(plan_text(plan, {}), HasSubstr(", 1 update an epoch, "));
+}
+
+TEST(EndTable, one_is_no_plural) {
+  Console console(Environment{});
+  TrainView view(console, {});
+  train::RunResult result;
+  result.outcome.ending = train::Ending::kStopped;
+  result.outcome.updates = 1;
+  testing::internal::CaptureStdout();
+  view.finish(result);
+  EXPECT_THAT(
+      testing::internal::GetCapturedStdout(),
+      HasSubstr("stopped   1 update in"));
+}
+
 // Class c is right in `right[c]` of 10, and else taken for the class after it.
 train::MetricSums confused(const std::vector<int>& right) {
   train::MetricSums sums;

@@ -73,6 +73,8 @@ TEST_F(Aside, a_run_is_trained_by_one_process_at_a_time) {
         tests::complaint([&] { const RunLock second(run_); });
     EXPECT_THAT(said, HasSubstr("is being trained already"));
     EXPECT_THAT(said, HasSubstr(cat("process ", ::getpid())));
+    // It may have no terminal.
+    EXPECT_THAT(said, HasSubstr(cat("kill ", ::getpid(), " or Ctrl-C")));
   }
   EXPECT_NO_THROW(RunLock{run_});
 }

@@ -72,10 +72,14 @@ TEST_F(Runs, a_chosen_name_is_taken_once) {
   EXPECT_THROW(make(".."), Error);
 }
 
-TEST_F(Runs, what_has_no_journal_is_no_run) {
+TEST_F(Runs, what_has_neither_a_journal_nor_a_checkpoint_is_no_run) {
   make("a");
-  fs::create_directories(parent_ / "b");
+  fs::create_directories(parent_ / "b/checkpoints");
   ASSERT_EQ(list_runs(parent_).size(), 1U);
+  fs::create_directories(parent_ / "b/checkpoints/step-8");
+  ASSERT_EQ(list_runs(parent_).size(), 2U);
+  EXPECT_EQ(find_run(parent_, "b").path, parent_ / "b");
+  EXPECT_EQ(find_run(parent_, (parent_ / "b").string()).path, parent_ / "b");
   EXPECT_TRUE(list_runs(parent_ / "none").empty());
 }
 

@@ -42,6 +42,21 @@ std::string message(const std::string& text) {
   return "no error";
 }
 
+TEST(Setting, is_read_back_from_its_text) {
+  for (const Setting& each :
+       {Setting{"cuda:0", "channels_last", 1, "bf16"},
+        Setting{"cpu", "contiguous", 12, "fp32"}})
+    EXPECT_EQ(setting_from_text(to_text(each)), each);
+  for (const char* text :
+       {"",
+        "cpu, contiguous, 2 threads",
+        "cpu, contiguous, 0 threads, fp32",
+        "cpu, contiguous, many threads, fp32",
+        "cpu, contiguous, 99999999999 threads, fp32",
+        "cpu, contiguous, 2 threads, fp32, more"})
+    EXPECT_FALSE(setting_from_text(text)) << text;
+}
+
 TEST(Plan, what_is_written_reads_back_the_same) {
   Plan plan = example();
   EXPECT_EQ(plan_from_json(to_json(plan)), plan);

@@ -147,6 +147,14 @@ TEST_F(Supervised, what_died_before_its_journal_begins_anew) {
   EXPECT_FALSE(fs::exists(folder_ / "run"));
 }
 
+TEST_F(Supervised, a_run_that_lost_its_journal_goes_on_from_its_checkpoint) {
+  where_.run = folder_ / "run";
+  folder_.write("run/config.toml", "seed = 1\n");
+  folder_.write("run/checkpoints/step-4/state.json", "{}");
+  EXPECT_EQ(run("kill -9 $$", "exit 9").code, 9);
+  EXPECT_TRUE(fs::exists(directory().config()));
+}
+
 TEST_F(Supervised, a_folder_with_something_else_in_it_is_left_alone) {
   where_.run = folder_ / "run";
   folder_.write("run/config.toml", "seed = 1\n");

@@ -9,13 +9,17 @@
 namespace temper::train {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 class SaverTest : public ::testing::Test {
  protected:
   SaverTest() : journal_(folder_ / "journal.jsonl") {
     config_.checkpoint.every_seconds = 0;
-    before_ = log::set_sink([](log::Level, const std::string&) {});
+    before_ = log::set_sink(
+        [this](log::Level, const std::string& line) { said_ += line + "\n"; });
   }
   ~SaverTest() override {
     log::set_sink(before_);
@@ -58,6 +62,7 @@ class SaverTest : public ::testing::Test {
   std::vector<journal::Event> told_;
   bool asked_ = false;
   double now_s_ = 100;
+  std::string said_;
   log::Sink before_;
 };
 
@@ -124,6 +129,24 @@ TEST_F(SaverTest, a_disk_that_takes_nothing_is_told_and_tried_again) {
   saver.save(after(4), state(), {"here"});
   EXPECT_EQ(saver.finish(), "");
   EXPECT_THAT(store_.list(), ElementsAre(4));
+}
+
+TEST_F(SaverTest, only_a_run_that_does_go_on_is_said_to) {
+  folder_.write("checkpoints", "in the way");
+  Saver saver(parts());
+  saver.save(after(2), state(), {"here"});
+  ASSERT_TRUE(saver.idle(60));
+  EXPECT_FALSE(saver.has(after(2)));
+  EXPECT_THAT(said_, HasSubstr("The run goes on. There is none before it."));
+  said_.clear();
+  saver.save(after(3), state(), {"here", false, {}, true});
+  ASSERT_TRUE(saver.idle(60));
+  EXPECT_FALSE(saver.has(after(3)));
+  saver.save(after(4), state(), {"here"});
+  EXPECT_NE(saver.finish(), "");
+  EXPECT_THAT(
+      said_, AllOf(HasSubstr("update 3 could"), HasSubstr("update 4 could")));
+  EXPECT_THAT(said_, Not(HasSubstr("goes on")));
 }
 
 } // namespace
