@@ -40,7 +40,7 @@ constexpr Gate kGates[] = {
     {"every flipped bit of a checkpoint",
      "temper_train_tests",
      "Checkpoints.every_flipped_bit_*"},
-    {"resume from anywhere", "temper_cli_tests", "Resume.*"},
+    {"resume from anywhere", "temper_cli_tests", "Resume*"},
     {"out of memory at any allocation, cpu",
      "temper_engine_tests",
      "*Transaction*"},
