@@ -23,7 +23,7 @@ struct SheetOptions {
     std::string text;
     bool alarm = false; // in red
   };
-  std::function<Caption(std::int64_t)> caption = {};
+  std::function<Caption(std::int64_t)> caption;
 };
 
 // The first columns x rows samples of the epoch, in the loader's order and with
