@@ -68,6 +68,12 @@ std::string rollback_text(const journal::Event& event) {
 
 } // namespace
 
+bool is_good_news(const journal::Event& event) {
+  return event.text("what") == "as fast again" ||
+      (event.kind == "micro_batch" &&
+       event.count("to").value_or(0) > event.count("from").value_or(0));
+}
+
 std::string note_text(const journal::Event& event) {
   if (event.kind == "incident") return incident_text(event);
   if (event.kind == "rollback") return rollback_text(event);

@@ -9,6 +9,9 @@
 
 namespace temper::cli {
 
+// Something is as it should be again.
+bool is_good_news(const journal::Event& event);
+
 // A sentence or two; empty: nothing that needs to be said.
 std::string note_text(const journal::Event& event);
 

@@ -247,7 +247,8 @@ void TrainView::see(const journal::Event& event) {
   if (event.kind == "epoch") epoch_line(event);
   if (event.kind == "forecast_check") forecast_line(event);
   if (const std::string note = notes_.see(event); !note.empty())
-    console_.log(log::Level::warning, note);
+    console_.log(
+        is_good_news(event) ? log::Level::note : log::Level::warning, note);
 }
 
 void TrainView::forecast_line(const journal::Event& event) {

@@ -49,6 +49,17 @@ TEST(TrainNotes, what_was_changed_is_said) {
       "memory grows.");
 }
 
+TEST(TrainNotes, what_got_better_is_no_warning) {
+  const auto sizes = [](std::int64_t from, std::int64_t to) {
+    return Event{"micro_batch", 0, {{"from", from}, {"to", to}}};
+  };
+  EXPECT_TRUE(is_good_news(sizes(8, 16)));
+  EXPECT_FALSE(is_good_news(sizes(16, 8)));
+  EXPECT_TRUE(
+      is_good_news({"incident", 0, {{"what", std::string("as fast again")}}}));
+  EXPECT_FALSE(is_good_news(bad_batch("skip")));
+}
+
 TEST(TrainNotes, everyday_events_are_not) {
   EXPECT_EQ(note_text({"step", 0, {}}), "");
   EXPECT_EQ(
