@@ -43,10 +43,8 @@ std::string incident_text(const journal::Event& event) {
   if (what != "not finite") return cat(why, " (", update_text(event), ").");
   const std::string then = event.text("then").value_or("");
   return cat(
-      why,
-      " (",
-      update_text(event),
-      "): ",
+      why, // which names the update
+      ": ",
       then == "skip"           ? "the batch is passed over."
           : then == "rollback" ? "the run goes back to a good state."
                                : "the run stops.",

@@ -14,7 +14,7 @@ Event bad_batch(const char* then) {
       "incident",
       0,
       {{"what", std::string("not finite")},
-       {"why", std::string("[train] the loss became nan.")},
+       {"why", std::string("[train] the loss became nan in update 1201.")},
        {"update", std::int64_t{1200}},
        {"samples", journal::Json{"[4,17,9]"}},
        {"then", std::string(then)}}};
@@ -23,8 +23,8 @@ Event bad_batch(const char* then) {
 TEST(TrainNotes, a_bad_batch_is_named_with_its_samples_and_what_is_done) {
   EXPECT_EQ(
       note_text(bad_batch("skip")),
-      "[train] the loss became nan (after update 1,200): the batch is passed "
-      "over. Samples of the batch: 4, 17, 9.");
+      "[train] the loss became nan in update 1201: the batch is passed over. "
+      "Samples of the batch: 4, 17, 9.");
   EXPECT_THAT(
       note_text(bad_batch("rollback")),
       HasSubstr(": the run goes back to a good state."));
