@@ -114,10 +114,11 @@ RunDirectory make_run_directory(
 bool is_run(const RunDirectory& directory) {
   std::error_code failed;
   if (fs::exists(directory.journal(), failed)) return true;
-  for (const auto& entry :
-       fs::directory_iterator(directory.checkpoints(), failed))
-    if (starts_with(entry.path().filename().string(), "step-")) return true;
-  return false;
+  const fs::directory_iterator checkpoints(directory.checkpoints(), failed);
+  return std::any_of(
+      begin(checkpoints), end(checkpoints), [](const auto& entry) {
+        return starts_with(entry.path().filename().string(), "step-");
+      });
 }
 
 std::vector<RunDirectory> list_runs(const fs::path& parent) {
