@@ -1,5 +1,8 @@
 #include "temper/cli/train_notes.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "temper/base/text.h"
 
 namespace temper::cli {
