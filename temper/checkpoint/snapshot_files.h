@@ -13,7 +13,7 @@ namespace temper::checkpoint {
 
 // Into a folder that is there and empty. Both files are synced and read back.
 // Error when the disk does not take it, or does not give it back.
-// `number`: the how manieth it is of its run.
+// `number`: its place among all that were saved in that folder.
 void write_snapshot(
     const Snapshot& snapshot,
     std::uint64_t number,
