@@ -10,20 +10,41 @@
 #include <utility>
 
 #include "temper/base/error.h"
+#include "temper/base/nearest_file.h"
 #include "temper/base/text.h"
 
 namespace temper {
 namespace {
 
-[[noreturn]] void refuse(const std::filesystem::path& path, const char* why) {
-  throw Error(cat("cannot read ", path.string(), ": ", why, "."));
+// `failure` is an errno; 0: none.
+std::string hint_for(const std::filesystem::path& path, int failure) {
+  if (failure == EACCES) return "Check its permissions.";
+  if (failure != ENOENT) return "";
+  if (const auto near = nearest_file(path))
+    return cat("Did you mean ", *near, "?");
+  std::error_code unknown;
+  const auto here = std::filesystem::current_path(unknown);
+  if (path.is_absolute() || unknown) return "Check the path.";
+  return cat("Check the path, which begins in ", here.string(), ".");
+}
+
+[[noreturn]] void
+refuse(const std::filesystem::path& path, const char* why, int failure = 0) {
+  throw Error(
+      cat("[files] cannot read ", path.string(), ": ", why, "."),
+      hint_for(path, failure));
 }
 
 } // namespace
 
 MappedFile::MappedFile(const std::filesystem::path& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) refuse(path, std::strerror(errno));
+  // A pipe in the place of the file must not make this wait.
+  const int descriptor =
+      ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) {
+    const int failure = errno;
+    refuse(path, std::strerror(failure), failure);
+  }
   struct stat status {};
   const bool regular =
       ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);

@@ -85,6 +85,8 @@ void fill_rates(
   if (!(seconds > 0)) return;
   sample.cpu = busy_share(before.cpu, now.cpu);
   sample.cores = core_shares(before.cores, now.cores);
+  sample.stolen = busy_share(before.stolen, now.stolen);
+  sample.throttled = busy_share(before.throttled, now.throttled);
   if (now.process_cpu_s >= before.process_cpu_s)
     sample.process_cpu = (now.process_cpu_s - before.process_cpu_s) / seconds;
   sample.disk_read_bytes_per_s =
@@ -99,6 +101,10 @@ void fill_rates(
 
 Gauges::Gauges() : system_(System::open()) {}
 Gauges::~Gauges() = default;
+
+double Gauges::now_s() const {
+  return steady_seconds();
+}
 
 Sample Gauges::read() {
   Sample sample;

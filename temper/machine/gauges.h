@@ -28,6 +28,10 @@ struct Sample {
   double time_s = 0; // steady clock
   std::optional<double> cpu; // whole system, 0..1
   std::vector<double> cores; // each, 0..1
+  std::optional<double> stolen; // of the system's time, by the hypervisor, 0..1
+  // Share of a container's periods in which its CPU quota was used up, 0..1.
+  std::optional<double> throttled;
+  std::optional<double> load_average; // of the last minute
   std::optional<double> process_cpu; // in cores: 1.0 is one core busy
   std::uint64_t rss_bytes = 0; // macOS: physical footprint
   std::uint64_t peak_rss_bytes = 0;
@@ -58,6 +62,8 @@ struct Counters {
     std::uint64_t total = 0;
   };
   Busy cpu;
+  Busy stolen; // busy: time that went to other guests; total: all time
+  Busy throttled; // busy: periods of the quota that ran out; total: periods
   std::vector<Busy> cores;
   double process_cpu_s = 0;
   std::optional<std::uint64_t> disk_read_bytes;
@@ -84,6 +90,7 @@ class Gauges {
   Gauges& operator=(const Gauges&) = delete;
 
   Sample read();
+  double now_s() const; // the clock of Sample::time_s
 
   struct System; // the platform's part: gauges_system.h
 

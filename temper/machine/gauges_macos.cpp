@@ -1,3 +1,4 @@
+#include <cstdlib>
 #include <memory>
 
 #include "temper/machine/gauges_system.h"
@@ -10,6 +11,8 @@ namespace {
 struct MacSystem : Gauges::System {
   void read(Sample& sample, Counters& now) override {
     gauges.read(sample, now);
+    double average = 0;
+    if (getloadavg(&average, 1) == 1) sample.load_average = average;
   }
 
   std::unique_ptr<MacSource> source = open_mac_source();

@@ -164,6 +164,27 @@ std::optional<double> cpu_quota(const std::vector<Cgroup>& groups) {
   return tightest;
 }
 
+// cpu.stat: "nr_periods 12", "nr_throttled 3", the same in both versions.
+std::optional<Throttling> cpu_throttling(const std::vector<Cgroup>& groups) {
+  std::optional<Throttling> most;
+  for (const Cgroup& group : groups) {
+    const std::string text =
+        read_small_file(group.directory / "cpu.stat").value_or("");
+    Throttling seen;
+    for (std::string_view rest = text; !rest.empty();) {
+      const auto parts = words(next_line(rest));
+      if (parts.size() != 2) continue;
+      if (parts[0] == "nr_periods")
+        seen.periods = parse_u64(parts[1]).value_or(0);
+      if (parts[0] == "nr_throttled")
+        seen.throttled = parse_u64(parts[1]).value_or(0);
+    }
+    if (seen.periods == 0) continue;
+    if (!most || seen.throttled > most->throttled) most = seen;
+  }
+  return most;
+}
+
 std::optional<std::uint64_t> memory_available(
     const std::vector<Cgroup>& groups) {
   std::optional<std::uint64_t> least;

@@ -35,6 +35,15 @@ std::optional<CgroupLimit> memory_limit(const std::vector<Cgroup>& groups);
 // In CPUs: 1.5 is one and a half.
 std::optional<double> cpu_quota(const std::vector<Cgroup>& groups);
 
+// How often a quota ran out, since the group was made.
+struct Throttling {
+  std::uint64_t periods = 0;
+  std::uint64_t throttled = 0; // of them
+};
+
+// Of the group that was held back most; no value where none has a quota.
+std::optional<Throttling> cpu_throttling(const std::vector<Cgroup>& groups);
+
 // What is left below the limits. File cache that the kernel would drop first
 // counts as left.
 std::optional<std::uint64_t> memory_available(

@@ -90,6 +90,7 @@ void parse_cpu_times(std::string_view stat, Counters& counters) {
     const auto parts = words(next_line(stat));
     if (parts.size() < 5) continue;
     Counters::Busy busy;
+    std::uint64_t stolen = 0;
     bool whole = true;
     for (std::size_t i = 1; i < parts.size() && i <= 8; ++i) {
       const auto ticks = parse_u64(parts[i]);
@@ -100,13 +101,22 @@ void parse_cpu_times(std::string_view stat, Counters& counters) {
       const bool idle = i == 4 || i == 5;
       busy.total += *ticks;
       if (!idle) busy.busy += *ticks;
+      if (i == 8) stolen = *ticks;
     }
     if (!whole) continue;
-    if (parts[0] == "cpu")
+    if (parts[0] == "cpu") {
       counters.cpu = busy;
-    else
+      counters.stolen = {stolen, busy.total};
+    } else {
       counters.cores.push_back(busy);
+    }
   }
+}
+
+std::optional<double> load_average(std::string_view loadavg) {
+  const auto parts = words(next_line(loadavg));
+  const auto value = parts.empty() ? std::nullopt : parse_double(parts[0]);
+  return value && *value >= 0 ? value : std::nullopt;
 }
 
 // 8 0 sda reads merged sectors_read ms writes merged sectors_written ...
@@ -177,6 +187,7 @@ void parse_memory_pressure(std::string_view pressure, Sample& sample) {
 LinuxGauges::LinuxGauges(fs::path root)
     : root_(std::move(root)),
       memory_groups_(linux_cgroups(root_, "memory")),
+      cpu_groups_(linux_cgroups(root_, "cpu")),
       thermal_(root_) {}
 
 void LinuxGauges::read_memory(Sample& sample) const {
@@ -204,6 +215,9 @@ void LinuxGauges::read(Sample& sample, Counters& now) {
     return read_small_file(root_ / path).value_or("");
   };
   parse_cpu_times(text("proc/stat"), now);
+  if (const auto throttled = cpu_throttling(cpu_groups_))
+    now.throttled = {throttled->throttled, throttled->periods};
+  sample.load_average = load_average(text("proc/loadavg"));
   read_memory(sample);
   parse_memory_pressure(text("proc/pressure/memory"), sample);
   parse_disk_bytes(text("proc/diskstats"), now);

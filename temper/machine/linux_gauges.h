@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -15,6 +16,9 @@ namespace temper::machine {
 
 // /proc/stat: the system and each core that is online.
 void parse_cpu_times(std::string_view stat, Counters& counters);
+
+// /proc/loadavg: of the last minute.
+std::optional<double> load_average(std::string_view loadavg);
 
 // /proc/diskstats: whole disks that are no layer over other disks, so that no
 // byte counts twice.
@@ -43,6 +47,7 @@ class LinuxGauges {
 
   std::filesystem::path root_;
   std::vector<Cgroup> memory_groups_;
+  std::vector<Cgroup> cpu_groups_;
   LinuxThermal thermal_;
 };
 

@@ -20,6 +20,7 @@ struct StartupRequest {
   bool mps_fallback = false; // run operators MPS lacks on the CPU
   int threads = 0; // 0: as many as there are fast cores to use
   bool inspect_only = false; // doctor reports what others refuse
+  bool measures = false; // speeds, which shall be those of a trainer
 };
 
 struct Startup {
@@ -31,6 +32,12 @@ struct Startup {
 
 // One for each fast core this process may use.
 int fast_threads(const Cpu& cpu);
+
+// What a process that computes is to be started with: the OpenMP runtime reads
+// it while it is loaded, and later is too late. Whatever the user has set for
+// the waiting of threads stays.
+std::vector<std::pair<std::string, std::string>> trainer_variables(
+    const Environment& environment);
 
 // Error when the environment is one in which training must not start.
 Startup plan_startup(

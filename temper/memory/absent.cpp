@@ -13,6 +13,8 @@ CpuUsage cpu_usage() {
 
 void reset_cpu_peak() {}
 
+void trace_cpu(std::vector<CpuEvent>*) {}
+
 void trim_cpu_pool() {}
 
 void recycle_cpu_blocks(bool) {}

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <mutex>
+#include <unordered_map>
 
 #include "temper/base/text.h"
 #include "temper/memory/block_pool.h"
@@ -22,6 +23,8 @@ struct Books {
   bool installed = false;
   std::int64_t until_failure = 0; // allocations; 0: none will fail
   bool fails_forever = false;
+  std::vector<CpuEvent>* trace = nullptr;
+  std::unordered_map<void*, std::size_t> traced; // live, by who took them
 };
 
 // Never destroyed: tensors may outlive everything.
@@ -100,12 +103,22 @@ void* take(std::size_t bytes) {
   ++usage.allocations;
   now->highest_held = std::max(now->highest_held, now->pool.live_bytes());
   now->pool.trim(most_pooled(now));
+  if (now->trace != nullptr) {
+    now->traced[memory] = now->trace->size();
+    now->trace->push_back({static_cast<std::int64_t>(bytes)});
+  }
   return memory;
 }
 
 void give(void* memory) {
   if (memory == nullptr) return;
   const Locked now;
+  if (now->trace != nullptr)
+    if (const auto taken = now->traced.find(memory);
+        taken != now->traced.end()) {
+      now->trace->push_back({0, taken->second});
+      now->traced.erase(taken);
+    }
   now->usage.live_bytes -= BlockPool::bytes_of(memory);
   --now->usage.blocks;
   now->pool.put(memory);
@@ -163,6 +176,12 @@ CpuUsage cpu_usage() {
 void reset_cpu_peak() {
   const Locked now;
   now->usage.peak_bytes = now->usage.live_bytes;
+}
+
+void trace_cpu(std::vector<CpuEvent>* events) {
+  const Locked now;
+  now->trace = events;
+  now->traced.clear();
 }
 
 void trim_cpu_pool() {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 namespace temper::memory {
 
@@ -31,6 +32,15 @@ struct CpuUsage {
 };
 CpuUsage cpu_usage();
 void reset_cpu_peak();
+
+// A block that was taken, or given back.
+struct CpuEvent {
+  std::int64_t bytes = 0; // taken; 0: given back
+  std::size_t taken_at = 0; // of one given back: the event that took it
+};
+// What happens from now on goes there, but for blocks from before; null: to
+// nobody. One at a time.
+void trace_cpu(std::vector<CpuEvent>* events);
 
 // Gives the system back what waits in the pool, and forgets how much there once
 // was: the pool never grows beyond that by itself.

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <fstream>
 
@@ -69,6 +70,33 @@ TEST_F(Files, AMappedFileShowsItsBytes) {
   moved.expect_random_access();
   write_file_atomically(folder_ / "empty", "");
   EXPECT_EQ(MappedFile(folder_ / "empty").size(), 0U);
+}
+
+TEST_F(Files, AMissingFileGetsTheNearestOneOrWhereItsPathBegins) {
+  write_file_atomically(folder_ / "house.csv", "x");
+  try {
+    const MappedFile file(folder_ / "huose.csv");
+    FAIL() << "did not throw";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), testing::StartsWith("[files] cannot read "));
+    EXPECT_THAT(
+        error.hint(),
+        testing::HasSubstr((folder_ / "house.csv").string() + "?"));
+  }
+  try {
+    const MappedFile file("surely/not/here.tpk");
+    FAIL() << "did not throw";
+  } catch (const Error& error) {
+    EXPECT_THAT(
+        error.hint(),
+        testing::HasSubstr(std::filesystem::current_path().string()));
+  }
+}
+
+TEST_F(Files, APipeInThePlaceOfAFileIsRefusedAtOnce) {
+  const auto pipe = folder_ / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THROW(MappedFile{pipe}, Error);
 }
 
 TEST_F(Files, WhatCannotBeMappedIsAnErrorWithItsName) {

@@ -27,6 +27,19 @@ Machine mac() {
   return machine;
 }
 
+TEST(Startup, ThreadsOfATrainerSleepSoonUnlessTheUserSaysHowTheyWait) {
+  using Variables = std::vector<std::pair<std::string, std::string>>;
+  EXPECT_EQ(trainer_variables({}), (Variables{{"GOMP_SPINCOUNT", "1000"}}));
+  EXPECT_THAT(trainer_variables({{"GOMP_SPINCOUNT", "7"}}), IsEmpty());
+  EXPECT_THAT(trainer_variables({{"OMP_WAIT_POLICY", "active"}}), IsEmpty());
+  StartupRequest request;
+  EXPECT_FALSE(plan_startup(request, {}, Machine{}).restart);
+  request.measures = true; // what a trainer will have
+  EXPECT_TRUE(plan_startup(request, {}, Machine{}).restart);
+  EXPECT_FALSE(
+      plan_startup(request, {{"GOMP_SPINCOUNT", "1000"}}, Machine{}).restart);
+}
+
 TEST(Startup, OnAMacMemoryIsLimitedToTheRecommendedWorkingSet) {
   const auto startup = plan_startup({}, {}, mac());
   EXPECT_THAT(startup.variables, Contains(Pair(kHigh, "1.0")));

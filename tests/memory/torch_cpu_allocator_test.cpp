@@ -52,6 +52,23 @@ const at::Tensor& older_than_the_allocator() {
 }
 const bool made_first = older_than_the_allocator().defined();
 
+TEST_F(CpuAllocator, TellsWhoTracesItWhatIsTakenAndGivenBack) {
+  at::Tensor earlier = bytes(kMiB);
+  std::vector<CpuEvent> events;
+  trace_cpu(&events);
+  at::Tensor first = bytes(100);
+  const at::Tensor second = bytes(200);
+  earlier.reset();
+  first.reset();
+  trace_cpu(nullptr);
+  const at::Tensor later = bytes(300);
+  ASSERT_EQ(events.size(), 3U);
+  EXPECT_EQ(events[0].bytes, 100);
+  EXPECT_EQ(events[1].bytes, 200);
+  EXPECT_EQ(events[2].bytes, 0);
+  EXPECT_EQ(events[2].taken_at, 0U);
+}
+
 TEST_F(CpuAllocator, lets_older_tensors_be) {
   ASSERT_TRUE(made_first);
   at::Tensor old = older_than_the_allocator().clone();

@@ -1,0 +1,14 @@
+// Did you mean ...? The file beside a missing one whose name is closest.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace temper {
+
+// As it would be written, with the folder of `missing`. No value when nothing
+// there has a name like it.
+std::optional<std::string> nearest_file(const std::filesystem::path& missing);
+
+} // namespace temper
