@@ -21,7 +21,11 @@ extern "C" int LLVMFuzzerTestOneInput(
   const auto& path = file.write(data, size);
   for (const char* target : {"", "label", ":number"})
     try {
-      const CsvSource source(path, target);
+      OpenOptions options;
+      options.target = target;
+      const auto table =
+          std::make_shared<const CsvTable>(read_csv(path, options));
+      const CsvSource source(table, path);
       Sample sample;
       for (std::int64_t i = 0; i < source.size(); ++i)
         try {

@@ -55,7 +55,7 @@ extern "C" int LLVMFuzzerTestOneInput(
   static temper::fuzz::InputFile file(".tar");
   try {
     auto index = index_shards(tar_format(), {file.write(data, size).string()});
-    auto info = describe_shards("tar:input", {&index}, {});
+    auto info = describe_shards("tar:input", index, {});
     const ShardSource source(tar_format(), std::move(index), std::move(info));
     Sample sample;
     for (std::int64_t i = 0; i < source.size(); ++i)

@@ -78,7 +78,7 @@ extern "C" int LLVMFuzzerTestOneInput(
   try {
     auto index =
         index_shards(tfrecord_format(), {file.write(data, size).string()});
-    auto info = describe_shards("tfrecord:input", {&index}, {});
+    auto info = describe_shards("tfrecord:input", index, {});
     const ShardSource source(
         tfrecord_format(), std::move(index), std::move(info));
     for (std::int64_t i = 0; i < source.size(); ++i)

@@ -48,6 +48,9 @@ class CachedSource : public IndexedSource {
   std::uint64_t fingerprint() const override {
     return source_->fingerprint();
   }
+  const Content* content() const override {
+    return source_->content();
+  }
 
   void read(std::int64_t index, Sample& sample) const override {
     Kept& kept = kept_[static_cast<std::size_t>(index)];

@@ -8,6 +8,7 @@
 #include "temper/base/sync.h"
 #include "temper/base/text.h"
 #include "temper/data/locate.h"
+#include "temper/data/pretrained.h"
 
 namespace temper::data {
 namespace {
@@ -133,10 +134,11 @@ const std::vector<CatalogueEntry>& catalogue() {
 
 const CatalogueEntry& catalogue_entry(const std::string& name) {
   std::vector<std::string> names;
-  for (const auto& entry : catalogue()) {
-    if (entry.name == name) return entry;
-    names.push_back(entry.name);
-  }
+  for (const auto* table : {&catalogue(), &pretrained_catalogue()})
+    for (const auto& entry : *table) {
+      if (entry.name == name) return entry;
+      names.push_back(entry.name);
+    }
   const auto meant = nearest(name, names);
   throw Error(
       cat("[data] there is no dataset \"", name, "\" to get."),

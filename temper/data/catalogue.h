@@ -16,7 +16,7 @@ namespace temper::data {
 struct CatalogueFile {
   std::string name; // added to a mirror's address
   std::uint64_t bytes = 0;
-  std::string sha256;
+  std::string sha256; // or its beginning: download.h
 };
 
 struct CatalogueEntry {
@@ -30,7 +30,8 @@ struct CatalogueEntry {
 };
 
 const std::vector<CatalogueEntry>& catalogue();
-// Error, with the nearest name, when there is none.
+// A dataset's entry, or that of weights (pretrained.h). Error, with the
+// nearest, when there is none.
 const CatalogueEntry& catalogue_entry(const std::string& name);
 
 // Where downloads go, and locate.h looks: $TEMPER_DATA, else the user's cache.

@@ -10,21 +10,16 @@
 
 #include "temper/base/hash.h"
 #include "temper/base/text.h"
+#include "temper/data/duplicates.h"
+#include "temper/data/finite.h"
 
 namespace temper::data {
 namespace {
 
-// What is remembered of each sample, to find the equal ones.
-struct Seen {
-  std::uint64_t hash = 0;
-  std::int64_t index = 0; // val counts on behind train
-  std::int64_t label = 0;
-};
-
 struct Findings {
   PartReport part;
   std::vector<std::pair<std::int64_t, std::string>> bad; // index, reason
-  std::vector<Seen> seen;
+  std::vector<SeenSample> seen;
 };
 
 std::uint64_t content_hash(const SourceInfo& info, const Sample& sample) {
@@ -44,6 +39,10 @@ std::uint64_t content_hash(const SourceInfo& info, const Sample& sample) {
           sample.tokens.data(), sample.tokens.size() * sizeof(std::int64_t));
       break;
   }
+  // Two houses of one size at two prices are two samples.
+  const auto& targets = sample.target_numbers;
+  if (info.target == Target::numbers)
+    hasher.add(targets.data(), targets.size() * sizeof(float));
   return hasher.value();
 }
 
@@ -64,6 +63,8 @@ void look_at(
   const auto& info = source.info();
   sample.warnings = 0;
   source.read(index, sample);
+  if (const auto what = not_finite_text(info, sample); !what.empty())
+    throw BadSample(cat("[data] ", source.describe(index), ": ", what, "."));
   if (info.target == Target::label) {
     const auto classes = static_cast<std::int64_t>(info.classes.size());
     if (sample.label < 0 || (classes > 0 && sample.label >= classes))
@@ -187,52 +188,14 @@ Findings merge(std::vector<Findings>& parts) {
   return all;
 }
 
-void find_duplicates(
-    std::vector<Seen>& seen,
-    const Splits& splits,
-    int named,
-    DataReport& report) {
-  constexpr std::size_t kNamesInGroup = 4;
-  const std::int64_t train_size = splits.train->size();
-  std::sort(seen.begin(), seen.end(), [](const Seen& a, const Seen& b) {
-    return a.hash != b.hash ? a.hash < b.hash : a.index < b.index;
-  });
-  std::vector<std::pair<std::size_t, std::size_t>> groups;
-  for (std::size_t begin = 0; begin < seen.size();) {
-    std::size_t end = begin + 1;
-    while (end < seen.size() && seen[end].hash == seen[begin].hash)
-      ++end;
-    if (end - begin > 1) groups.emplace_back(begin, end);
-    begin = end;
-  }
-  // In the order of the dataset, not of the hashes.
-  std::sort(groups.begin(), groups.end(), [&](const auto& a, const auto& b) {
-    return seen[a.first].index < seen[b.first].index;
-  });
-  for (const auto& [begin, end] : groups) {
-    Duplicates group;
-    group.count = static_cast<std::int64_t>(end - begin);
-    const bool in_train = seen[begin].index < train_size;
-    for (std::size_t i = begin; i < end; ++i) {
-      const bool val = seen[i].index >= train_size;
-      if (in_train && val) {
-        ++report.leaked_samples;
-        group.across_parts = true;
-      }
-      group.labels_differ |= seen[i].label != seen[begin].label;
-      if (group.samples.size() == kNamesInGroup) continue;
-      group.samples.push_back(
-          val ? "val " + splits.val->describe(seen[i].index - train_size)
-              : "train " + splits.train->describe(seen[i].index));
-    }
-    report.duplicate_samples += group.count - 1;
-    report.contradictions += group.labels_differ ? 1 : 0;
-    if (report.duplicates.size() < static_cast<std::size_t>(named))
-      report.duplicates.push_back(std::move(group));
-  }
-}
-
 } // namespace
+
+std::int64_t DataReport::samples() const {
+  std::int64_t sum = 0;
+  for (const auto& part : parts)
+    sum += part.samples;
+  return sum;
+}
 
 std::int64_t DataReport::bad() const {
   std::int64_t sum = 0;
@@ -242,17 +205,40 @@ std::int64_t DataReport::bad() const {
 }
 
 bool DataReport::has_problems() const {
+  return !problems().empty();
+}
+
+std::vector<std::string> DataReport::problems() const {
+  constexpr std::int64_t kOneIn = 100;
+  std::vector<std::string> all;
+  if (bad() > 0 && !skips_bad)
+    all.push_back(cat(plural(bad(), "sample"), " cannot be used."));
   const std::int64_t val = parts.size() > 1 ? parts[1].samples : 0;
-  return bad() > 0 || leaked_samples * 100 > val;
+  if (!repetitive && leaked_samples * kOneIn > val)
+    all.push_back(
+        cat(count_text(leaked_samples),
+            " of ",
+            count_text(val),
+            " validation samples are in train, too: validation would be too "
+            "good. Remove the duplicates."));
+  if (!repetitive && contradictions * kOneIn > samples())
+    all.push_back(
+        cat(plural(contradictions, "sample"),
+            " are the same as another and have different labels. Mend the "
+            "labels, or remove them."));
+  return all;
 }
 
 DataReport check_data(const Splits& splits, const CheckOptions& options) {
   DataReport report;
   report.name = splits.train->info().name;
   report.classes = splits.train->info().classes;
+  report.labels = splits.train->info().target == Target::label;
+  report.schema = splits.schema;
+  report.skips_bad = options.skips_bad;
   const std::int64_t train_size = splits.train->size();
   const std::int64_t total = train_size + (splits.val ? splits.val->size() : 0);
-  std::vector<Seen> seen;
+  std::vector<SeenSample> seen;
   std::int64_t offset = 0;
   for (const auto* source : {splits.train.get(), splits.val.get()}) {
     if (source == nullptr) continue;

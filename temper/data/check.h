@@ -1,6 +1,6 @@
-// Looks at every sample once: what cannot be decoded, what sizes there are,
-// what is there twice, how the classes are filled. `temper data check` prints
-// what comes out.
+// Looks at every sample once: what cannot be decoded, which numbers are NaN or
+// infinite, what sizes there are, which samples are duplicates, how the classes
+// are filled. `temper data check` prints what comes out.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,7 @@ namespace temper::data {
 struct CheckOptions {
   int workers = 1;
   int named = 20; // so many bad samples and duplicates are named
+  bool skips_bad = false; // data.bad leaves them out: they are no problem
   // Called from the caller's thread a few times a second; may throw to stop.
   std::function<void(std::int64_t done, std::int64_t total)> progress;
 };
@@ -31,7 +32,8 @@ struct PartReport {
   std::vector<std::int64_t> class_counts; // by label
 };
 
-// Samples with the same content, in any part.
+// Samples with the same content, in any part: the same inputs, and where
+// numbers are predicted the same targets.
 struct Duplicates {
   std::vector<std::string> samples; // "train photos/cat/1.jpg"; a few of them
   std::int64_t count = 0; // all of them
@@ -42,17 +44,26 @@ struct Duplicates {
 struct DataReport {
   std::string name;
   std::vector<std::string> classes;
+  std::shared_ptr<const Schema> schema; // of the training part; may be null
+  bool labels = true; // the targets are classes
   std::vector<PartReport> parts;
   std::vector<std::string> bad_samples; // the first few, with the reason
+  bool skips_bad = false; // as CheckOptions has it
 
   std::int64_t duplicate_samples = 0; // beyond the first of each kind
   std::int64_t leaked_samples = 0; // of val that are in train, too
-  std::int64_t contradictions = 0; // same content, other label
+  std::int64_t contradictions = 0; // samples like another with another label
+  // A table of few different rows, each of which comes many times: equal rows
+  // in both parts and noise in their labels are its nature.
+  bool repetitive = false;
   std::vector<Duplicates> duplicates; // the first few
 
+  std::int64_t samples() const;
   std::int64_t bad() const;
-  // Something that spoils a run: samples that cannot be used, or more than one
-  // in a hundred of val known from train.
+  // Sentences about what spoils a run: samples that cannot be used, more than
+  // one in a hundred of val known from train, or more than one in a hundred
+  // samples like another that has another label.
+  std::vector<std::string> problems() const;
   bool has_problems() const;
 };
 

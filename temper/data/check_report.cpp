@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "temper/base/text.h"
+#include "temper/data/columns_report.h"
 
 namespace temper::data {
 namespace {
@@ -41,6 +42,35 @@ std::string class_name(const DataReport& report, std::size_t label) {
   return label < report.classes.size() ? report.classes[label] : cat(label);
 }
 
+// " (empty: mouse)", or how uneven they are.
+std::string balance_text(
+    const DataReport& report,
+    const std::vector<std::int64_t>& counts) {
+  constexpr std::size_t kNamed = 5;
+  const auto [least, most] = std::minmax_element(counts.begin(), counts.end());
+  if (*least > 0)
+    return *least == *most
+        ? cat(" (", count_text(*most), " each)")
+        : cat(" (largest : smallest = ",
+              decimals(
+                  static_cast<double>(*most) / static_cast<double>(*least), 2),
+              ")");
+  std::vector<std::string> empty;
+  std::size_t more = 0;
+  for (std::size_t label = 0; label < counts.size(); ++label) {
+    if (counts[label] > 0) continue;
+    if (empty.size() < kNamed)
+      empty.push_back(class_name(report, label));
+    else
+      ++more;
+  }
+  return cat(
+      " (empty: ",
+      join(empty, ", "),
+      more > 0 ? cat(" and ", more, " more") : "",
+      ")");
+}
+
 std::string
 class_part(const DataReport& report, const PartReport& part, int width) {
   const auto& counts = part.class_counts;
@@ -48,25 +78,46 @@ class_part(const DataReport& report, const PartReport& part, int width) {
   std::vector<HistogramRow> rows;
   for (std::size_t label = 0; label < counts.size(); ++label)
     rows.push_back({class_name(report, label), counts[label]});
-  const auto [least, most] = std::minmax_element(counts.begin(), counts.end());
-  std::string text = cat("Classes of ", part.name, " (");
-  text += *least == 0
-      ? "some are empty"
-      : cat("largest : smallest = ",
-            decimals(
-                static_cast<double>(*most) / static_cast<double>(*least), 2));
-  return text + "):\n" + histogram(rows, width) + "\n";
+  return cat(
+      "Classes of ",
+      part.name,
+      balance_text(report, counts),
+      ":\n",
+      histogram(rows, width),
+      "\n");
+}
+
+std::string size_part(const PartReport& part, int width) {
+  if (part.sizes.empty()) return "";
+  if (part.sizes.size() == 1)
+    return cat(
+        "Sizes in ", part.name, ": all ", part.sizes.begin()->first, "\n\n");
+  return cat(
+      "Sizes in ",
+      part.name,
+      ":\n",
+      histogram(by_count(part.sizes), width, 12),
+      "\n");
+}
+
+std::string none_or(std::int64_t count) {
+  return count == 0 ? "none" : count_text(count);
 }
 
 std::string duplicates_part(const DataReport& report) {
-  if (report.duplicate_samples == 0) return "No two samples are the same.\n";
+  if (report.duplicate_samples == 0) return "No duplicates.\n";
+  std::vector<std::string> facts;
+  if (report.parts.size() > 1)
+    facts.push_back(
+        cat(none_or(report.leaked_samples), " shared between train and val"));
+  if (report.labels)
+    facts.push_back(
+        cat(none_or(report.contradictions), " with different labels"));
   std::string text =
-      cat(plural(report.duplicate_samples, "sample"),
-          " more than once, ",
-          count_text(report.leaked_samples),
-          " of val known from train, ",
-          plural(report.contradictions, "group"),
-          " with labels that differ:\n");
+      cat(plural(report.duplicate_samples, "duplicate"),
+          facts.empty() ? "" : "; ",
+          join(facts, ", "),
+          ":\n");
   for (const auto& group : report.duplicates) {
     text += cat("  ", join(group.samples, " = "));
     const auto more =
@@ -74,7 +125,66 @@ std::string duplicates_part(const DataReport& report) {
     if (more > 0) text += cat(" and ", count_text(more), " more");
     text += group.labels_differ ? " (labels differ)\n" : "\n";
   }
+  if (report.repetitive)
+    text +=
+        "The table has few different rows, and each comes many times: equal "
+        "rows are no mistake here.\n";
   return text;
+}
+
+std::string bad_part(const DataReport& report) {
+  if (report.bad() == 0) return "";
+  std::string text =
+      cat("\n",
+          plural(report.bad(), "sample"),
+          " cannot be used",
+          !report.skips_bad       ? ":\n"
+              : report.bad() == 1 ? ", and data.bad leaves it out:\n"
+                                  : ", and data.bad leaves them out:\n");
+  for (const auto& reason : report.bad_samples)
+    text += cat("  ", reason, "\n");
+  const auto more =
+      report.bad() - static_cast<std::int64_t>(report.bad_samples.size());
+  if (more > 0) text += cat("  and ", count_text(more), " more\n");
+  if (report.skips_bad) return text;
+  return text +
+      "Remove or mend them, or run with data.bad = \"skip\" or \"replace\".\n";
+}
+
+// The last lines: the reason of the exit code.
+std::string verdict_part(const DataReport& report) {
+  const auto problems = report.problems();
+  if (problems.empty() && report.bad() == 0)
+    return "Every sample can be used.\n";
+  // Bad samples have been told with their names.
+  const std::size_t told = report.bad() > 0 && !report.skips_bad ? 1 : 0;
+  std::string text;
+  for (std::size_t i = told; i < problems.size(); ++i)
+    text += cat("  ", problems[i], "\n");
+  if (text.empty()) return "";
+  return cat(
+      report.bad() == 0 ? "Every sample can be read, but there is a problem:\n"
+                        : "And there is another problem:\n",
+      text);
+}
+
+Json columns_json(const Schema& schema) {
+  Json columns = Json::array();
+  for (const Column& column : schema.columns) {
+    Json json{
+        {"name", column.name},
+        {"type", to_string(column.kind)},
+        {"missing", column.missing}};
+    if (column.kind == ColumnKind::category) {
+      json["categories"] = column.categories;
+    } else {
+      json["low"] = column.low;
+      json["high"] = column.high;
+      json["mean"] = column.mean;
+    }
+    columns.push_back(std::move(json));
+  }
+  return columns;
 }
 
 } // namespace
@@ -95,14 +205,19 @@ histogram(const std::vector<HistogramRow>& all, int width, std::size_t most) {
   std::size_t names = 0;
   std::size_t numbers = 0;
   std::int64_t largest = 1;
+  std::int64_t smallest = rows.empty() ? 0 : rows.front().count;
   for (const auto& row : rows) {
     names = std::max(names, row.name.size());
     numbers = std::max(numbers, count_text(row.count).size());
     largest = std::max(largest, row.count);
+    smallest = std::min(smallest, row.count);
   }
   names = std::min<std::size_t>(names, 28);
+  constexpr std::size_t kLongestBar = 40;
   const auto columns = static_cast<std::size_t>(std::max(width, 40));
-  const std::size_t bar = columns - names - numbers - 6;
+  std::size_t bar = std::min(kLongestBar, columns - names - numbers - 6);
+  // Bars of one length say nothing.
+  if (rows.size() > 1 && left_out == 0 && smallest == largest) bar = 0;
   std::string text;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (left_out > 0 && i == most / 2)
@@ -134,14 +249,12 @@ std::string to_text(const DataReport& report, int width) {
   if (!report.classes.empty())
     text += cat(", classes: ", report.classes.size());
   text += "\n\n";
+  if (report.schema != nullptr)
+    if (const std::string columns = columns_text(*report.schema, width);
+        !columns.empty())
+      text += columns + "\n";
   for (const auto& part : report.parts) {
-    if (!part.sizes.empty())
-      text +=
-          cat("Sizes in ",
-              part.name,
-              ":\n",
-              histogram(by_count(part.sizes), width, 12),
-              "\n");
+    text += size_part(part, width);
     text += class_part(report, part, width);
     if (part.decoder_warnings > 0)
       text +=
@@ -151,16 +264,8 @@ std::string to_text(const DataReport& report, int width) {
               count_text(part.decoder_warnings),
               " (the files were read all the same)\n\n");
   }
-  text += duplicates_part(report);
-  if (report.bad() == 0) return text + "Every sample can be used.\n";
-  text += cat("\n", plural(report.bad(), "sample"), " cannot be used:\n");
-  for (const auto& reason : report.bad_samples)
-    text += cat("  ", reason, "\n");
-  const auto more =
-      report.bad() - static_cast<std::int64_t>(report.bad_samples.size());
-  if (more > 0) text += cat("  and ", count_text(more), " more\n");
-  return text +
-      "Remove or mend them, or run with data.bad = \"skip\" or \"replace\".\n";
+  return cat(
+      text, duplicates_part(report), bad_part(report), verdict_part(report));
 }
 
 std::string to_json(const DataReport& report) {
@@ -168,6 +273,7 @@ std::string to_json(const DataReport& report) {
       {"schema", 1},
       {"source", report.name},
       {"problems", report.has_problems()},
+      {"reasons", report.problems()},
       {"classes", report.classes}};
   for (const auto& part : report.parts)
     json["parts"].push_back(
@@ -177,6 +283,8 @@ std::string to_json(const DataReport& report) {
          {"decoder_warnings", part.decoder_warnings},
          {"sizes", part.sizes},
          {"class_counts", part.class_counts}});
+  if (report.schema != nullptr && !report.schema->columns.empty())
+    json["columns"] = columns_json(*report.schema);
   json["bad_samples"] = report.bad_samples;
   Json groups = Json::array();
   for (const auto& group : report.duplicates)
@@ -192,6 +300,27 @@ std::string to_json(const DataReport& report) {
       {"groups", groups}};
   // Names of files may be in any encoding.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string classes_text(const IndexedSource& source, int width) {
+  const auto& classes = source.info().classes;
+  std::vector<HistogramRow> rows;
+  for (const auto& name : classes)
+    rows.push_back({name, 0});
+  for (std::int64_t i = 0; i < source.size(); ++i) {
+    const auto label = source.label(i);
+    if (!label) return "";
+    if (*label >= 0 && static_cast<std::size_t>(*label) < rows.size())
+      ++rows[static_cast<std::size_t>(*label)].count;
+  }
+  if (rows.empty()) return "";
+  return cat(
+      source.info().name,
+      ", ",
+      plural(source.size(), "sample"),
+      ":\n",
+      histogram(rows, width),
+      "\n");
 }
 
 } // namespace temper::data

@@ -23,4 +23,8 @@ std::string histogram(
     int width,
     std::size_t most = 24);
 
+// How the classes of a source are filled, where that is known without reading
+// it; else empty.
+std::string classes_text(const IndexedSource& source, int width);
+
 } // namespace temper::data

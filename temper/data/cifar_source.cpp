@@ -82,7 +82,7 @@ Splits open_cifar(
           " is not in ",
           directory.string(),
           "; a part of the training images validates instead."));
-  return split(source, options.val_fraction, options.seed);
+  return divide(source, options);
 }
 
 } // namespace
@@ -108,9 +108,10 @@ CifarFormat cifar100_format() {
 CifarSource::CifarSource(
     CifarFormat format,
     const std::vector<std::filesystem::path>& files)
-    : format_(std::move(format)) {
-  Hasher hasher;
-  hasher.add(format_.name);
+    : format_(std::move(format)),
+      content_(files.size(), [files](std::size_t i) {
+        return ContentFile{files[i].filename().string(), files[i].string()};
+      }) {
   const std::size_t record = format_.record_bytes();
   for (const auto& path : files) {
     MappedFile mapped(path);
@@ -129,15 +130,12 @@ CifarSource::CifarSource(
               format_.name,
               "` checks what it downloads."));
     mapped.expect_random_access();
-    hasher.add(path.filename().string());
-    hasher.add(std::uint64_t{mapped.size()});
     const auto records = static_cast<std::int64_t>(mapped.size() / record);
     files_.push_back({path.filename().string(), std::move(mapped), size_});
     size_ += records;
   }
   if (size_ == 0)
     throw Error(cat("[data] there is no image in ", format_.name, "."));
-  fingerprint_ = hasher.value();
   info_.name = format_.name;
   info_.channels = 3;
   info_.height = kSide;
@@ -194,6 +192,13 @@ void CifarSource::read(std::int64_t index, Sample& sample) const {
 std::string CifarSource::describe(std::int64_t index) const {
   const File& file = file_of(index);
   return cat(file.name, " record ", index - file.first);
+}
+
+std::uint64_t CifarSource::fingerprint() const {
+  Hasher hasher;
+  hasher.add(format_.name);
+  hasher.add(content_.value());
+  return hasher.value();
 }
 
 Splits open_cifar10(

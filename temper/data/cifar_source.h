@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "temper/base/mapped_file.h"
+#include "temper/data/content.h"
 #include "temper/data/open.h"
 #include "temper/data/source.h"
 
@@ -43,8 +44,9 @@ class CifarSource : public IndexedSource {
   void read(std::int64_t index, Sample& sample) const override;
   std::optional<std::int64_t> label(std::int64_t index) const override;
   std::string describe(std::int64_t index) const override;
-  std::uint64_t fingerprint() const override {
-    return fingerprint_;
+  std::uint64_t fingerprint() const override;
+  const Content* content() const override {
+    return &content_;
   }
 
  private:
@@ -60,7 +62,7 @@ class CifarSource : public IndexedSource {
   SourceInfo info_;
   std::vector<File> files_;
   std::int64_t size_ = 0;
-  std::uint64_t fingerprint_ = 0;
+  Content content_;
 };
 
 // `directory` holds data_batch_1.bin ... and test_batch.bin, or train.bin and

@@ -87,6 +87,7 @@ void show_batch(
   out.element = layout.element;
   if (out.shape != layout.shape) out.shape = layout.shape;
   out.inputs = buffer.input(0);
+  out.target_count = layout.target_count;
   if (layout.target == Target::numbers)
     out.target_numbers = static_cast<const float*>(buffer.target(0));
   else

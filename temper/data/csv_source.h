@@ -1,10 +1,12 @@
-// `csv:PATH`: a table whose rows are samples. Numbers stay as they are; a text
-// column becomes one input per category, 1 for the row's own and 0 for the
-// others. What is a class and what a number to predict: csv_table.h.
+// `csv:PATH`: a table whose rows are samples. Rows come as the cells of the
+// file (csv_table.h); open_source() encodes them for a model by a schema
+// (table_schema.h). What is a class and what a number to predict: csv_table.h.
 #pragma once
 
 #include <filesystem>
+#include <memory>
 
+#include "temper/data/content.h"
 #include "temper/data/csv_table.h"
 #include "temper/data/open.h"
 #include "temper/data/source.h"
@@ -13,35 +15,34 @@ namespace temper::data {
 
 class CsvSource : public IndexedSource {
  public:
-  CsvSource(const std::filesystem::path& path, const std::string& target);
+  CsvSource(
+      std::shared_ptr<const CsvTable> table,
+      const std::filesystem::path& path);
 
   const SourceInfo& info() const override {
     return info_;
   }
   std::int64_t size() const override {
-    return table_.rows;
+    return table_->rows;
   }
   void read(std::int64_t index, Sample& sample) const override;
   std::optional<std::int64_t> label(std::int64_t index) const override;
   std::string describe(std::int64_t index) const override;
-  std::uint64_t fingerprint() const override {
-    return fingerprint_;
-  }
-  // Of the inputs, in order: "age", "colour=red".
-  const std::vector<std::string>& feature_names() const {
-    return features_;
+  std::uint64_t fingerprint() const override;
+  const Content* content() const override {
+    return &content_;
   }
 
  private:
   const float* row(std::int64_t index) const;
 
   SourceInfo info_;
-  CsvTable table_;
-  std::vector<std::string> features_;
+  std::shared_ptr<const CsvTable> table_;
   std::string file_name_;
-  std::uint64_t fingerprint_ = 0;
+  Content content_;
 };
 
+// Its rows are not yet encoded.
 Splits open_csv(const std::filesystem::path& path, const OpenOptions& options);
 
 } // namespace temper::data

@@ -15,8 +15,8 @@ namespace temper::data {
 struct Download {
   std::vector<std::string> urls; // mirrors, tried in turn; http or https
   std::filesystem::path file; // beside it grows "<file>.part"
-  // 64 hexadecimal digits. Empty: not checked, and then nothing that an
-  // earlier run left behind is continued.
+  // 64 hexadecimal digits, or as many of the first as are known. Empty: not
+  // checked, and then nothing that an earlier run left behind is continued.
   std::string sha256;
   std::uint64_t limit_bytes = std::uint64_t{4} << 30; // refused beyond
 };

@@ -34,6 +34,9 @@ class FeatureSource final : public IndexedSource {
   std::uint64_t fingerprint() const override {
     return made_from_->fingerprint();
   }
+  const Content* content() const override {
+    return made_from_->content();
+  }
 
   void read(std::int64_t index, Sample& sample) const override {
     if (!file_->has(index))

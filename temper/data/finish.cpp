@@ -104,7 +104,10 @@ void Finish::place_image(
             " in batches of ",
             size_text(width, height, channels),
             "."),
-        "Images of different sizes need an augmentation that resizes them.");
+        image.channels() != channels
+            ? "Give all images the same number of channels: grey or RGB."
+            : "Images of different sizes need data.image_size, or an "
+              "augmentation that resizes them.");
   if (layout_.element == Element::u8)
     placer_.place(image, random, static_cast<std::uint8_t*>(input));
   else

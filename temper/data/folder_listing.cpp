@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "temper/base/error.h"
-#include "temper/base/hash.h"
 #include "temper/base/log.h"
 #include "temper/base/text.h"
 
@@ -55,8 +54,8 @@ Identity identity_of(const std::string& path) {
 
 class ClassLister {
  public:
-  ClassLister(std::string root, FolderListing& listing, Hasher& hasher)
-      : root_(std::move(root)), listing_(listing), hasher_(hasher) {}
+  ClassLister(std::string root, FolderListing& listing)
+      : root_(std::move(root)), listing_(listing) {}
 
   // Directories are visited in the order of their paths. A new one always
   // comes behind its parent, so the first of those waiting is the next.
@@ -69,16 +68,11 @@ class ClassLister {
   }
 
  private:
-  struct File {
-    const char* name;
-    std::uint64_t bytes;
-  };
-
   // `inside` is "" or ends with a slash.
   void list_directory(
       const std::string& inside,
       const std::vector<Identity>& above) {
-    std::vector<File> files;
+    std::vector<const char*> files;
     const std::string path = cat(root_, "/", inside);
     for_each_entry(path, [&](const std::string& name, const auto& entry) {
       std::error_code failure;
@@ -88,18 +82,16 @@ class ClassLister {
         const bool missing = !entry.exists(failure);
         // A link to nothing stays in, as a bad sample; a pipe does not.
         if (!missing && !entry.is_regular_file(failure)) return;
-        const std::uint64_t bytes = missing ? 0 : entry.file_size(failure);
-        files.push_back({listing_.files.keep(cat(inside, name)), bytes});
+        files.push_back(listing_.files.keep(cat(inside, name)));
+      } else {
+        ++listing_.ignored[lower(fs::path(name).extension().string())];
       }
     });
-    std::sort(files.begin(), files.end(), [](const File& a, const File& b) {
-      return std::strcmp(a.name, b.name) < 0;
+    std::sort(files.begin(), files.end(), [](const char* a, const char* b) {
+      return std::strcmp(a, b) < 0;
     });
-    for (const File& file : files) {
-      listing_.files.append(file.name);
-      hasher_.add(std::string_view(file.name));
-      hasher_.add(file.bytes);
-    }
+    for (const char* file : files)
+      listing_.files.append(file);
   }
 
   void wait_for(const std::string& folder, std::vector<Identity> above) {
@@ -126,7 +118,6 @@ class ClassLister {
 
   std::string root_;
   FolderListing& listing_;
-  Hasher& hasher_;
   std::map<std::string, std::vector<Identity>, ByPath> waiting_;
 };
 
@@ -139,24 +130,52 @@ std::int64_t count_images(const std::string& folder) {
   return count;
 }
 
-void refuse_empty_classes(
+constexpr std::size_t kNamed = 5;
+
+std::string join_named(std::vector<std::string> names) {
+  if (names.size() > kNamed) {
+    names.resize(kNamed);
+    names.emplace_back("...");
+  }
+  return join(names, ", ");
+}
+
+void warn_of_empty_classes(
     const std::string& root,
     const std::vector<std::string>& empty) {
-  constexpr std::size_t kShown = 5;
-  std::vector<std::string> shown(
-      empty.begin(),
-      empty.begin() +
-          static_cast<std::ptrdiff_t>(std::min(kShown, empty.size())));
-  if (empty.size() > kShown) shown.push_back("...");
-  throw Error(
+  for (std::size_t i = 0; i < std::min(kNamed, empty.size()); ++i)
+    log::warn(cat("[data] ", root, "/", empty[i], " has no images."));
+  if (empty.size() > kNamed)
+    log::warn(
+        cat("[data] ",
+            empty.size() - kNamed,
+            " more class folders of ",
+            root,
+            " have no images."));
+}
+
+void tell_ignored(
+    const std::string& root,
+    const std::map<std::string, std::int64_t>& ignored) {
+  if (ignored.empty()) return;
+  std::int64_t all = 0;
+  std::vector<std::string> endings;
+  for (const auto& [ending, count] : ignored) {
+    all += count;
+    if (endings.size() == kNamed) continue;
+    endings.push_back(
+        cat(count_text(count), " ", ending.empty() ? "without one" : ending));
+  }
+  if (ignored.size() > kNamed) endings.push_back("...");
+  log::note(
       cat("[data] ",
-          plural(static_cast<std::int64_t>(empty.size()), "class folder"),
-          " of ",
+          plural(all, "file"),
+          " in the class folders of ",
           root,
-          " without images: ",
-          join(shown, ", "),
-          "."),
-      "Add images (.jpg, .png, .webp, .bmp, .ppm), or remove the folders.");
+          all == 1 ? " is" : " are",
+          " not used, as the ending is not an image's: ",
+          join(endings, ", "),
+          "."));
 }
 
 } // namespace
@@ -209,18 +228,24 @@ FolderListing list_class_folders(const std::string& root) {
             plural(stray, "image"),
             " outside its class folders; not used."));
 
-  Hasher hasher;
   std::vector<std::string> empty;
   for (const std::string& name : listing.classes) {
     const std::size_t begin = listing.files.size();
     listing.begins.push_back(static_cast<std::int64_t>(begin));
-    hasher.add(std::string_view(name));
-    ClassLister(cat(root, "/", name), listing, hasher).list();
+    ClassLister(cat(root, "/", name), listing).list();
     if (listing.files.size() == begin) empty.push_back(name);
   }
-  if (!empty.empty()) refuse_empty_classes(root, empty);
+  if (listing.files.size() == 0)
+    throw Error(
+        cat("[data] the class folders of ",
+            root,
+            " have no images: ",
+            join_named(listing.classes),
+            "."),
+        "Add images (.jpg, .png, .webp, .bmp, .ppm).");
+  warn_of_empty_classes(root, empty);
+  tell_ignored(root, listing.ignored);
   listing.begins.push_back(static_cast<std::int64_t>(listing.files.size()));
-  listing.fingerprint = hasher.value();
   return listing;
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "temper/base/nearest.h"
+#include "temper/base/hash.h"
 #include "temper/base/text.h"
 #include "temper/data/decode.h"
 #include "temper/data/encoded_file.h"
@@ -11,23 +11,6 @@
 
 namespace temper::data {
 namespace {
-
-std::int64_t number_of(
-    const std::string& name,
-    const std::vector<std::string>& classes,
-    const std::string& root) {
-  const auto found = std::lower_bound(classes.begin(), classes.end(), name);
-  if (found != classes.end() && *found == name) return found - classes.begin();
-  const auto near = nearest(name, classes);
-  throw Error(
-      cat("[data] ",
-          root,
-          " has a class that the training part lacks: ",
-          name,
-          "."),
-      near ? cat("Perhaps it should be ", *near, ".")
-           : "Give both parts the same class folders.");
-}
 
 bool has(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -41,17 +24,18 @@ std::string without_trailing_slashes(std::string path) {
 
 } // namespace
 
-FolderSource::FolderSource(
-    std::string root,
-    const std::vector<std::string>& classes)
-    : root_(std::move(root)), listing_(list_class_folders(root_)) {
+FolderSource::FolderSource(std::string root)
+    : root_(std::move(root)),
+      listing_(list_class_folders(root_)),
+      content_(listing_.files.size(), [this](std::size_t i) {
+        const auto index = static_cast<std::int64_t>(i);
+        return ContentFile{name_of(index), describe(index)};
+      }) {
   info_.name = cat("folder:", root_);
   info_.input = Input::image;
   info_.target = Target::label;
   info_.channels = 3;
-  info_.classes = classes.empty() ? listing_.classes : classes;
-  for (const std::string& name : listing_.classes)
-    labels_.push_back(number_of(name, info_.classes, root_));
+  info_.classes = listing_.classes;
 }
 
 std::size_t FolderSource::folder_of(std::int64_t index) const {
@@ -62,7 +46,7 @@ std::size_t FolderSource::folder_of(std::int64_t index) const {
 }
 
 void FolderSource::read(std::int64_t index, Sample& sample) const {
-  sample.label = labels_[folder_of(index)];
+  sample.label = static_cast<std::int64_t>(folder_of(index));
   sample.warnings = 0;
   try {
     read_encoded_file(describe(index), sample.encoded);
@@ -73,35 +57,57 @@ void FolderSource::read(std::int64_t index, Sample& sample) const {
 }
 
 std::optional<std::int64_t> FolderSource::label(std::int64_t index) const {
-  return labels_[folder_of(index)];
+  return static_cast<std::int64_t>(folder_of(index));
 }
 
-std::string FolderSource::describe(std::int64_t index) const {
-  std::string path = root_;
-  path += '/';
-  path += listing_.classes[folder_of(index)];
+std::string FolderSource::name_of(std::int64_t index) const {
+  std::string path = listing_.classes[folder_of(index)];
   path += '/';
   path += listing_.files[static_cast<std::size_t>(index)];
   return path;
 }
 
+std::string FolderSource::describe(std::int64_t index) const {
+  return cat(root_, "/", name_of(index));
+}
+
+// Names of files count by the order they give, and no further.
+std::uint64_t FolderSource::fingerprint() const {
+  Hasher hasher;
+  for (std::size_t i = 0; i < listing_.classes.size(); ++i) {
+    hasher.add(std::string_view(listing_.classes[i]));
+    hasher.add(static_cast<std::uint64_t>(listing_.begins[i]));
+  }
+  hasher.add(content_.value());
+  return hasher.value();
+}
+
 Splits open_folder(const std::string& path, const OpenOptions& options) {
   const std::string root = without_trailing_slashes(path);
   const std::vector<std::string> parts = subfolders(root);
-  if (has(parts, "train")) {
-    for (const char* name : {"val", "valid", "validation", "test"}) {
-      if (!has(parts, name)) continue;
-      auto train = std::make_shared<FolderSource>(root + "/train");
-      auto val = std::make_shared<FolderSource>(
-          cat(root, "/", name), train->info().classes);
-      return {std::move(train), std::move(val)};
-    }
+  const bool has_train = has(parts, "train");
+  const bool has_test = has_train && has(parts, "test");
+  Splits made;
+  for (const char* name : {"val", "valid", "validation"}) {
+    if (!has_train || !has(parts, name)) continue;
+    made.train = std::make_shared<FolderSource>(root + "/train");
+    made.val = std::make_shared<FolderSource>(cat(root, "/", name));
+    break;
   }
-  // A class may be called "train"; a folder of nothing else is a part.
-  const bool only_train = parts == std::vector<std::string>{"train"};
-  auto whole =
-      std::make_shared<FolderSource>(only_train ? root + "/train" : root);
-  return split(std::move(whole), options.val_fraction, options.seed);
+  if (made.train == nullptr) {
+    // A class may be called "train"; a folder of nothing else is a part, and so
+    // is one beside a test part.
+    const bool only_train =
+        has_test || parts == std::vector<std::string>{"train"};
+    made = divide(
+        std::make_shared<FolderSource>(only_train ? root + "/train" : root),
+        options);
+    if (has_test && made.val != nullptr)
+      made.notes.push_back(cat(
+          root, " has train/ and test/ and no val/: part of train/ validates"));
+  }
+  if (has_test) made.test = cat("folder:", root, "/test");
+  return made;
 }
 
 } // namespace temper::data

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "temper/data/content.h"
 #include "temper/data/folder_listing.h"
 #include "temper/data/open.h"
 #include "temper/data/source.h"
@@ -13,11 +14,7 @@ namespace temper::data {
 
 class FolderSource final : public IndexedSource {
  public:
-  // `classes`: those of the training part, whose numbers the labels are;
-  // empty: the folder's own. Error when the folder has another class.
-  explicit FolderSource(
-      std::string root,
-      const std::vector<std::string>& classes = {});
+  explicit FolderSource(std::string root);
 
   const SourceInfo& info() const override {
     return info_;
@@ -28,21 +25,24 @@ class FolderSource final : public IndexedSource {
   void read(std::int64_t index, Sample& sample) const override;
   std::optional<std::int64_t> label(std::int64_t index) const override;
   std::string describe(std::int64_t index) const override;
-  std::uint64_t fingerprint() const override {
-    return listing_.fingerprint;
+  std::uint64_t fingerprint() const override;
+  const Content* content() const override {
+    return &content_;
   }
 
  private:
   std::size_t folder_of(std::int64_t index) const;
+  std::string name_of(std::int64_t index) const; // below the root
 
   std::string root_;
   FolderListing listing_;
-  std::vector<std::int64_t> labels_; // of the folders
   SourceInfo info_;
+  Content content_;
 };
 
-// PATH/train with PATH/val (or valid, validation, test), or else class folders
-// that are divided by the seed.
+// PATH/train with PATH/val (or valid, validation), or else class folders that
+// are divided by the seed: those of PATH/train where there is a PATH/test. Each
+// part numbers its own classes: open_source() brings them together.
 Splits open_folder(const std::string& path, const OpenOptions& options);
 
 } // namespace temper::data

@@ -132,16 +132,16 @@ BatchLayout layout_of(
   const bool unchanged = augment == nullptr || augment->transforms.empty();
   if (unchanged && info.channels > 0 && layout.channels != info.channels)
     throw Error(
-        cat("[data] the augmentation \"",
-            augment->name,
-            "\" gives images of ",
-            plural(layout.channels, "channel"),
-            ", and ",
+        cat("[data] the images of ",
             info.name,
-            " has ",
-            info.channels,
-            "."),
-        "Choose another data.augment.");
+            " have ",
+            plural(info.channels, "channel"),
+            ", and ",
+            plural(layout.channels, "channel"),
+            layout.channels == 1 ? " is" : " are",
+            " expected, as those of training have."),
+        layout.channels == 1 ? "Convert them to grey."
+                             : "Convert them to RGB.");
   if (layout.height > 0 && layout.width > 0 && layout.channels > 0)
     set_image_size(layout, layout.height, layout.width, layout.channels);
   return layout;

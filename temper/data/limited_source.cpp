@@ -33,6 +33,9 @@ class LimitedSource final : public IndexedSource {
     hasher.add(static_cast<std::uint64_t>(size_));
     return hasher.value();
   }
+  const Content* content() const override {
+    return source_->content();
+  }
 
  private:
   std::shared_ptr<const IndexedSource> source_;

@@ -7,6 +7,7 @@
 // alone: not on workers, depth, tuning, timing or where a run was resumed.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -59,8 +60,9 @@ struct Batch {
   const void* inputs = nullptr; // size x shape, page-aligned
   // One of these, by the source's target; in the same allocation as the
   // inputs, after the room for a full batch of them.
-  const std::int64_t* labels = nullptr; // size x 1, or x target_size tokens
-  const float* target_numbers = nullptr; // size x target_size
+  const std::int64_t* labels = nullptr; // size x 1, or x target_count tokens
+  const float* target_numbers = nullptr; // size x target_count
+  std::size_t target_count = 1; // labels, tokens or numbers in a target
   const std::int64_t* indices = nullptr; // which samples of the source
 };
 
@@ -72,6 +74,7 @@ struct LoaderState {
   std::uint32_t epoch = 0;
   std::int64_t samples_consumed = 0; // of the epoch, bad ones included
   std::int64_t dataset_size = 0;
+  // 0 in states of before contents counted: it is not compared.
   std::uint64_t dataset_fingerprint = 0;
   std::uint64_t pipeline_hash = 0;
 

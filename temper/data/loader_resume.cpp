@@ -42,11 +42,12 @@ void Loader::Body::resume(const LoaderState& state) {
             plural(here.dataset_size, "sample"),
             ", the run had ",
             count_text(state.dataset_size)));
-  if (state.dataset_fingerprint != here.dataset_fingerprint)
+  if (state.dataset_fingerprint != 0 &&
+      state.dataset_fingerprint != here.dataset_fingerprint)
     refuse(
         cat(name,
-            " has as many samples as the run had, but other ones (names or "
-            "sizes differ)"));
+            " has as many samples as the run had, but other ones (what its "
+            "files hold differs)"));
   if (state.pipeline_hash != here.pipeline_hash)
     refuse(
         cat("the augmentation or the shuffling is another one (now \"",

@@ -16,6 +16,8 @@ LoaderState read_state(const StateJson& json) {
   state.samples_consumed = number_field(json, "samples_consumed", kMostSamples);
   state.dataset_size = number_field(json, "dataset_size", kMostSamples);
   state.dataset_fingerprint = hex_field(json, "dataset_fingerprint");
+  if (number_field(json, "format", kStateFormat) < kStateFormat)
+    state.dataset_fingerprint = 0;
   state.pipeline_hash = hex_field(json, "pipeline_hash");
   return state;
 }

@@ -60,7 +60,15 @@ MnistSource::MnistSource(
     const std::filesystem::path& labels)
     : images_name_(images.filename().string()),
       images_(read_idx(images)),
-      labels_(read_idx(labels)) {
+      labels_(read_idx(labels)),
+      // Unpacked, so that gunzip changes nothing.
+      content_(2, [this, images, labels](std::size_t i) {
+        const auto& path = i == 0 ? images : labels;
+        return ContentFile{
+            path.filename().string(),
+            path.string(),
+            i == 0 ? images_.data : labels_.data};
+      }) {
   const auto& shape = images_.header.shape;
   require(
       images_.header.type == IdxType::u8 && shape.size() == 3,
@@ -93,12 +101,15 @@ MnistSource::MnistSource(
   info_.classes = format.classes;
   info_.mean = {format.mean};
   info_.deviation = {format.deviation};
-  // Of sizes rather than file names, so that unpacking changes nothing.
+}
+
+std::uint64_t MnistSource::fingerprint() const {
   Hasher hasher;
-  hasher.add(format.name);
-  for (const std::uint32_t size : shape)
+  hasher.add(info_.name);
+  for (const std::uint32_t size : images_.header.shape)
     hasher.add(std::uint64_t{size});
-  fingerprint_ = hasher.value();
+  hasher.add(content_.value());
+  return hasher.value();
 }
 
 std::optional<std::int64_t> MnistSource::label(std::int64_t index) const {
@@ -162,7 +173,7 @@ Splits open_mnist(
       cat("[data] t10k-images or t10k-labels is not in ",
           directory.string(),
           "; a part of the training images validates instead."));
-  return split(train, options.val_fraction, options.seed);
+  return divide(train, options);
 }
 
 } // namespace temper::data

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "temper/data/content.h"
 #include "temper/data/idx.h"
 #include "temper/data/open.h"
 #include "temper/data/source.h"
@@ -37,8 +38,9 @@ class MnistSource : public IndexedSource {
   void read(std::int64_t index, Sample& sample) const override;
   std::optional<std::int64_t> label(std::int64_t index) const override;
   std::string describe(std::int64_t index) const override;
-  std::uint64_t fingerprint() const override {
-    return fingerprint_;
+  std::uint64_t fingerprint() const override;
+  const Content* content() const override {
+    return &content_;
   }
 
  private:
@@ -46,7 +48,7 @@ class MnistSource : public IndexedSource {
   std::string images_name_;
   IdxArray images_;
   IdxArray labels_;
-  std::uint64_t fingerprint_ = 0;
+  Content content_;
 };
 
 // The file of an IDX part, "train-images" with 3 dimensions, under any of its

@@ -103,7 +103,10 @@ NpyArray parse_npy(
 NpyArray map_npy(const std::filesystem::path& path) {
   auto file = std::make_shared<MappedFile>(path);
   file->expect_random_access();
-  return parse_npy(file->bytes(), file, path.string());
+  NpyArray array = parse_npy(file->bytes(), file, path.string());
+  array.path = path.string();
+  array.is_file = true;
+  return array;
 }
 
 std::span<const std::uint8_t> npy_row(

@@ -44,6 +44,8 @@ struct NpyArray {
   NpyHeader header;
   std::span<const std::uint8_t> data;
   std::shared_ptr<const void> owner; // of the bytes
+  std::string path; // of the file it is in
+  bool is_file = false; // all of it, rather than a part of an archive
 };
 
 // `file` is all of one; it must hold exactly what its header says.

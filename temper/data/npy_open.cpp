@@ -7,6 +7,7 @@
 #include "temper/base/text.h"
 #include "temper/data/npy_source.h"
 #include "temper/data/npz.h"
+#include "temper/data/schema.h"
 #include "temper/data/split.h"
 
 namespace temper::data {
@@ -77,7 +78,15 @@ const Pair* pair_in(const Names& names, const std::array<Pair, Count>& pairs) {
       cat("Name a pair of them ", join(wanted, ", "), "."));
 }
 
-std::shared_ptr<NpySource> one_file(const std::filesystem::path& path) {
+// Another source means by its targets what training meant.
+bool one_hot_is_class(const OpenOptions& options) {
+  return options.schema != nullptr ? options.schema->target == Target::label
+                                   : options.numbers.one_hot_is_class;
+}
+
+std::shared_ptr<NpySource> one_file(
+    const std::filesystem::path& path,
+    const OpenOptions& options) {
   auto labels = path;
   labels.replace_filename(cat(path.stem().string(), "_labels.npy"));
   if (!std::filesystem::exists(labels))
@@ -89,7 +98,27 @@ std::shared_ptr<NpySource> one_file(const std::filesystem::path& path) {
             " beside it."),
         "Save the labels under that name, or both in one .npz as x and y.");
   return std::make_shared<NpySource>(
-      cat("npy:", path.filename().string()), map_npy(path), map_npy(labels));
+      cat("npy:", path.filename().string()),
+      map_npy(path),
+      map_npy(labels),
+      one_hot_is_class(options));
+}
+
+Splits with_note(
+    const std::shared_ptr<NpySource>& train,
+    std::shared_ptr<NpySource> val,
+    const OpenOptions& options) {
+  Splits parts;
+  if (val == nullptr) {
+    parts = divide(train, options);
+  } else {
+    parts.train = train;
+    parts.val = std::move(val);
+  }
+  // Another source than the training one is what the schema says.
+  if (!train->note().empty() && !options.whole)
+    parts.notes.push_back(train->note());
+  return parts;
 }
 
 } // namespace
@@ -99,7 +128,7 @@ Splits open_npy(const std::filesystem::path& path, const OpenOptions& options) {
     throw Error(cat("[data] there is no ", path.string(), "."));
   const bool folder = std::filesystem::is_directory(path);
   if (!folder && path.extension() == ".npy")
-    return split(one_file(path), options.val_fraction, options.seed);
+    return with_note(one_file(path, options), nullptr, options);
 
   const Names names = names_in(path, folder);
   const auto open_pair = [&](const Pair& pair) {
@@ -111,32 +140,15 @@ Splits open_npy(const std::filesystem::path& path, const OpenOptions& options) {
     return std::make_shared<NpySource>(
         cat("npy:", path.filename().string()),
         array(pair.inputs),
-        array(pair.targets));
+        array(pair.targets),
+        one_hot_is_class(options));
   };
   const Pair* train_pair = pair_in(names, kTrainPairs);
   if (train_pair == nullptr) refuse_names(path, names);
   auto train = open_pair(*train_pair);
   const Pair* val_pair = pair_in(names, kValPairs);
-  if (val_pair == nullptr)
-    return split(train, options.val_fraction, options.seed);
-  auto val = open_pair(*val_pair);
-  const SourceInfo& a = train->info();
-  const SourceInfo& b = val->info();
-  if (a.input != b.input || a.target != b.target || a.shape != b.shape ||
-      a.channels != b.channels || a.height != b.height || a.width != b.width ||
-      a.target_size != b.target_size)
-    throw Error(
-        cat("[data] the parts of ",
-            path.string(),
-            " differ: ",
-            train->describe(0),
-            " and ",
-            val->describe(0),
-            " are not of one shape and type."));
-  const std::size_t classes = std::max(a.classes.size(), b.classes.size());
-  train->widen_classes(classes);
-  val->widen_classes(classes);
-  return {train, val};
+  return with_note(
+      train, val_pair == nullptr ? nullptr : open_pair(*val_pair), options);
 }
 
 } // namespace temper::data

@@ -40,8 +40,21 @@ bool is_channels(std::int64_t size) {
 
 } // namespace
 
-NpySource::NpySource(const std::string& name, NpyArray inputs, NpyArray targets)
-    : inputs_(std::move(inputs)), targets_(std::move(targets)) {
+NpySource::NpySource(
+    const std::string& name,
+    NpyArray inputs,
+    NpyArray targets,
+    bool one_hot_is_class)
+    : inputs_(std::move(inputs)),
+      targets_(std::move(targets)),
+      one_hot_(one_hot_is_class),
+      content_(2, [this](std::size_t i) {
+        const NpyArray& array = i == 0 ? inputs_ : targets_;
+        return ContentFile{
+            std::filesystem::path(array.name).filename().string(),
+            array.path,
+            array.is_file ? std::span<const std::uint8_t>() : array.data};
+      }) {
   info_.name = name;
   if (inputs_.header.shape.empty()) refuse(inputs_, "it is a single number");
   if (targets_.header.shape.empty()) refuse(targets_, "it is a single number");
@@ -58,13 +71,17 @@ NpySource::NpySource(const std::string& name, NpyArray inputs, NpyArray targets)
             inputs_.header.shape[0]));
   describe_inputs();
   describe_targets();
+}
+
+std::uint64_t NpySource::fingerprint() const {
   Hasher hasher;
   for (const NpyArray* array : {&inputs_, &targets_}) {
-    hasher.add(std::filesystem::path(array->name).filename().string());
-    hasher.add(std::uint64_t{array->data.size()});
+    hasher.add(static_cast<std::uint64_t>(array->header.kind));
+    hasher.add(static_cast<std::uint64_t>(array->header.item_bytes));
     hasher.add(shape_text(array->header.shape));
   }
-  fingerprint_ = hasher.value();
+  hasher.add(content_.value());
+  return hasher.value();
 }
 
 void NpySource::describe_inputs() {
@@ -98,8 +115,27 @@ void NpySource::describe_inputs() {
 void NpySource::describe_targets() {
   const NpyHeader& header = targets_.header;
   const std::int64_t row = header.row_items();
+  one_hot_ = one_hot_ && targets_are_one_hot();
+  if (one_hot_) {
+    info_.target = Target::label;
+    for (std::int64_t i = 0; i < row; ++i)
+      info_.classes.push_back(std::to_string(i));
+    note_ =
+        cat("the targets are one-hot rows and are taken for ",
+            row,
+            " classes; train.loss = \"mse\" or \"bce\" takes them for "
+            "numbers");
+    return;
+  }
   if (!header.is_integer() || row != 1) {
     if (row > (1 << 20)) refuse(targets_, "a target is too large");
+    note_ =
+        cat("the targets are ",
+            header.is_integer() ? "rows of numbers" : "floats",
+            " and are taken for ",
+            row == 1 ? "a number" : cat(row, " numbers"),
+            " to predict",
+            row == 1 ? "; save them as integers if they are classes" : "");
     info_.target = Target::numbers;
     info_.target_size = static_cast<int>(row);
     return;
@@ -118,17 +154,34 @@ void NpySource::describe_targets() {
           "predict numbers.");
     highest = std::max(highest, value);
   }
-  widen_classes(static_cast<std::size_t>(highest) + 1);
+  for (std::int64_t i = 0; i <= highest; ++i)
+    info_.classes.push_back(std::to_string(i));
 }
 
-void NpySource::widen_classes(std::size_t count) {
-  if (info_.target != Target::label) return;
-  for (std::size_t i = info_.classes.size(); i < count; ++i)
-    info_.classes.push_back(std::to_string(i));
+bool NpySource::targets_are_one_hot() const {
+  const NpyHeader& header = targets_.header;
+  const std::int64_t row = header.row_items();
+  if (header.shape.size() != 2 || row < 2 || row >= kMostClasses) return false;
+  std::vector<std::uint8_t> scratch;
+  std::vector<float> numbers(static_cast<std::size_t>(row));
+  for (std::int64_t i = 0; i < header.shape[0]; ++i) {
+    npy_to_floats(header, npy_row(targets_, i, scratch), numbers.data());
+    const auto ones = std::count(numbers.begin(), numbers.end(), 1.0F);
+    const auto zeros = std::count(numbers.begin(), numbers.end(), 0.0F);
+    if (ones != 1 || zeros != row - 1) return false;
+  }
+  return true;
 }
 
 std::optional<std::int64_t> NpySource::label(std::int64_t index) const {
   if (info_.target != Target::label) return std::nullopt;
+  if (one_hot_) {
+    std::vector<std::uint8_t> scratch;
+    std::vector<float> numbers(info_.classes.size());
+    npy_to_floats(
+        targets_.header, npy_row(targets_, index, scratch), numbers.data());
+    return std::max_element(numbers.begin(), numbers.end()) - numbers.begin();
+  }
   const auto item = static_cast<std::size_t>(targets_.header.item_bytes);
   return npy_integer(
       targets_.header,

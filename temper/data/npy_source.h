@@ -3,11 +3,13 @@
 //
 // Inputs: bytes shaped [N, H, W], [N, H, W, C] or [N, C, H, W] with C of 1 or 3
 // are images; everything else is numbers. Targets: whole numbers shaped [N] or
-// [N, 1] are labels, everything else is numbers to predict.
+// [N, 1] are labels, rows of one 1 and else 0 are classes, everything else is
+// numbers to predict.
 #pragma once
 
 #include <filesystem>
 
+#include "temper/data/content.h"
 #include "temper/data/npy.h"
 #include "temper/data/open.h"
 #include "temper/data/source.h"
@@ -17,7 +19,11 @@ namespace temper::data {
 class NpySource : public IndexedSource {
  public:
   // Error when the two do not go together.
-  NpySource(const std::string& name, NpyArray inputs, NpyArray targets);
+  NpySource(
+      const std::string& name,
+      NpyArray inputs,
+      NpyArray targets,
+      bool one_hot_is_class = true);
 
   const SourceInfo& info() const override {
     return info_;
@@ -28,21 +34,27 @@ class NpySource : public IndexedSource {
   void read(std::int64_t index, Sample& sample) const override;
   std::optional<std::int64_t> label(std::int64_t index) const override;
   std::string describe(std::int64_t index) const override;
-  std::uint64_t fingerprint() const override {
-    return fingerprint_;
+  std::uint64_t fingerprint() const override;
+  const Content* content() const override {
+    return &content_;
   }
-  // A part of a dataset may lack the highest classes that another has.
-  void widen_classes(std::size_t count);
+  // A sentence about what the targets are taken for; empty: it is evident.
+  const std::string& note() const {
+    return note_;
+  }
 
  private:
   void describe_inputs();
   void describe_targets();
+  bool targets_are_one_hot() const;
 
   SourceInfo info_;
   NpyArray inputs_;
   NpyArray targets_;
   bool planes_ = false; // [N, C, H, W]
-  std::uint64_t fingerprint_ = 0;
+  bool one_hot_ = false; // a target is a row of zeros and a one
+  std::string note_;
+  Content content_;
 };
 
 Splits open_npy(const std::filesystem::path& path, const OpenOptions& options);

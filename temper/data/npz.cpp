@@ -31,10 +31,12 @@ NpyArray read_npz(const std::filesystem::path& path, const std::string& name) {
   const auto* entry = archive.find(cat(name, kEnding));
   if (entry == nullptr) archive.refuse(cat("it has no array ", name));
   const SharedBytes file = archive.read(*entry);
-  return parse_npy(
+  NpyArray array = parse_npy(
       {reinterpret_cast<const std::uint8_t*>(file.data.get()), file.size},
       file.data,
       cat(path.string(), ":", name));
+  array.path = path.string();
+  return array;
 }
 
 } // namespace temper::data

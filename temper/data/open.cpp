@@ -1,19 +1,18 @@
 #include "temper/data/open.h"
 
-#include <algorithm>
-
 #include "temper/base/environment.h"
-#include "temper/base/nearest.h"
 #include "temper/base/text.h"
 #include "temper/data/cifar_source.h"
 #include "temper/data/cmd_source.h"
 #include "temper/data/csv_source.h"
 #include "temper/data/decode.h"
+#include "temper/data/fit.h"
 #include "temper/data/folder_source.h"
 #include "temper/data/locate.h"
 #include "temper/data/mnist_source.h"
 #include "temper/data/npy_source.h"
 #include "temper/data/pack.h"
+#include "temper/data/source_name.h"
 #include "temper/data/synthetic_source.h"
 #include "temper/data/tar_source.h"
 #include "temper/data/text_source.h"
@@ -90,6 +89,16 @@ const std::vector<Kind>& kinds() {
        [](const std::string& rest, const Options& options) {
          return open_text(rest, options);
        }},
+      {{"cmd:PROGRAM", "a program that writes a tar of samples"},
+       [](const std::string& rest, const Options&) -> Splits {
+         throw Error(
+             cat("[data] cmd:",
+                 rest,
+                 " hands out samples one after the other, and here they are "
+                 "wanted in any order."),
+             "Train on it (data.source), or look at it with temper data "
+             "check; for the rest, write its archive to a file: tar:FILE.");
+       }},
       {{"synthetic:SPEC", "made up: images=1000,size=32,classes=10"},
        [](const std::string& rest, const Options& options) {
          return open_synthetic(rest, options);
@@ -98,50 +107,9 @@ const std::vector<Kind>& kinds() {
   return table;
 }
 
-// What an existing file or folder is probably meant as.
-std::string kind_for_path(const std::filesystem::path& path) {
-  if (std::filesystem::is_directory(path)) return "folder:";
-  const std::string ending = lower(path.extension().string());
-  if (ending == ".csv" || ending == ".tsv") return "csv:";
-  if (ending == ".tpk") return "pack:";
-  if (ending == ".tar") return "tar:";
-  if (ending == ".tfrecord") return "tfrecord:";
-  if (ending == ".npy" || ending == ".npz") return "npy:";
-  if (ending == ".txt") return "text:";
-  return "";
-}
-
-[[noreturn]] void refuse(const std::string& name) {
-  std::vector<std::string> keys;
-  for (const Kind& kind : kinds())
-    keys.push_back(kind.key());
-  std::error_code unreadable;
-  std::string hint;
-  if (std::filesystem::exists(name, unreadable)) {
-    const std::string kind = kind_for_path(name);
-    if (!kind.empty()) hint = cat("Did you mean ", kind, name, "?");
-  }
-  if (hint.empty()) {
-    const auto colon = name.find(':');
-    const bool has_rest = colon != std::string::npos;
-    const std::string word = has_rest ? name.substr(0, colon + 1) : name;
-    const std::string rest = has_rest ? name.substr(colon + 1) : "";
-    const auto close = nearest(word, keys);
-    if (close)
-      hint =
-          cat("Did you mean ",
-              *close,
-              close->back() == ':' ? (rest.empty() ? "PATH" : rest) : "",
-              "?");
-    else
-      hint = cat("There are ", join(keys, ", "), ".");
-  }
-  throw Error(cat("[data] no data source '", name, "'."), hint);
-}
-
-} // namespace
-
-Splits open_source(const std::string& name, const OpenOptions& options) {
+// The parts as their kind has them, before a schema.
+Splits open_raw(const std::string& given, const OpenOptions& options) {
+  const std::string name = with_kind(given);
   for (const Kind& kind : kinds()) {
     const std::string key = kind.key();
     if (key.back() != ':') {
@@ -156,7 +124,22 @@ Splits open_source(const std::string& name, const OpenOptions& options) {
           cat("Write ", kind.shown.name, "."));
     return kind.open(rest, options);
   }
-  refuse(name);
+  refuse_source_name(name);
+}
+
+} // namespace
+
+Splits open_source(const std::string& name, const OpenOptions& options) {
+  return fitted(open_raw(name, options), options);
+}
+
+std::shared_ptr<const IndexedSource> open_other(
+    const std::string& name,
+    const std::string& part,
+    OpenOptions options,
+    std::vector<std::string>& notes) {
+  options.whole = true;
+  return fitted_other(open_raw(name, options), part, options, notes);
 }
 
 const std::vector<SourceKind>& source_kinds() {

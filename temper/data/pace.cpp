@@ -45,7 +45,7 @@ std::optional<Tuning> Pace::batch(double wait_s, int samples, double busy_s) {
   samples_ = 0;
   if (tuner_.settled() && announced_ != after) {
     announced_ = after;
-    log::note(cat("input: ", tuner_.describe()));
+    log::detail(cat("input: ", tuner_.describe()));
     if (!tuning_file_.empty()) save_tuning(tuning_file_, key_, after);
   }
   if (after == before) return std::nullopt;

@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <functional>
 
+#include "temper/data/loader.h"
 #include "temper/data/open.h"
 #include "temper/data/source.h"
 
@@ -67,12 +68,20 @@ static_assert(sizeof(PackTrailer) == 16);
 // Called now and then with how many of how many are written.
 using PackProgress = std::function<void(std::int64_t, std::int64_t)>;
 
+struct PackOptions {
+  // Skipped and replaced samples are warned about, with their names.
+  BadPolicy bad = BadPolicy::error;
+  std::uint64_t seed = 0; // of the samples that replace others
+  PackProgress progress = {};
+};
+
 // Writes train, then val where there is one. The file is complete or absent.
-// Error when it is not images with labels, or a sample is bad.
-void write_pack(
+// Returns how many samples were bad. Error when it is not images with labels,
+// or a sample is bad and the policy is "error".
+std::int64_t write_pack(
     const Splits& splits,
     const std::filesystem::path& path,
-    const PackProgress& progress = {});
+    const PackOptions& options = {});
 
 // Error when it is not a pack, is damaged, or is of another version.
 Splits open_pack(const std::filesystem::path& path, const OpenOptions& options);

@@ -16,6 +16,8 @@ Json part_json(const PackPart& part) {
   json["name"] = part.info.name;
   json["size"] = part.size;
   json["fingerprint"] = part.fingerprint;
+  json["of_content"] = part.of_content;
+  if (part.divided) json["divided"] = true;
   json["channels"] = part.info.channels;
   json["height"] = part.info.height;
   json["width"] = part.info.width;
@@ -30,6 +32,8 @@ PackPart read_part(const Json& json) {
   json.at("name").get_to(part.info.name);
   json.at("size").get_to(part.size);
   json.at("fingerprint").get_to(part.fingerprint);
+  part.of_content = json.value("of_content", false);
+  part.divided = json.value("divided", false);
   json.at("channels").get_to(part.info.channels);
   json.at("height").get_to(part.info.height);
   json.at("width").get_to(part.info.width);

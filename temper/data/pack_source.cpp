@@ -88,6 +88,12 @@ void PackFile::check_table() const {
   }
 }
 
+std::span<const std::uint8_t> PackFile::table() const {
+  return file_.bytes().subspan(
+      static_cast<std::size_t>(header_.table_offset),
+      static_cast<std::size_t>(header_.records) * sizeof(PackRecord));
+}
+
 PackRecord PackFile::record(std::uint64_t number) const {
   PackRecord one;
   std::memcpy(
@@ -114,10 +120,23 @@ void PackFile::read(std::uint64_t number, Sample& sample) const {
   word.fetch_or(bit, std::memory_order_relaxed);
 }
 
-PackSource::PackSource(std::shared_ptr<const PackFile> file, std::size_t part)
-    : file_(std::move(file)), part_(file_->parts().at(part)) {
-  for (std::size_t i = 0; i < part; ++i)
+PackSource::PackSource(
+    std::shared_ptr<const PackFile> file,
+    std::size_t first,
+    std::size_t parts)
+    : file_(std::move(file)),
+      parts_{file_->parts().data() + first, parts},
+      part_(file_->parts().at(first)),
+      content_(1, [this](std::size_t) {
+        return ContentFile{
+            file_->path().filename().string(),
+            file_->path().string(),
+            file_->table()};
+      }) {
+  for (std::size_t i = 0; i < first; ++i)
     first_ += static_cast<std::uint64_t>(file_->parts()[i].size);
+  for (const PackPart& each : parts_)
+    size_ += each.size;
 }
 
 const SourceInfo& PackSource::info() const {
@@ -125,7 +144,7 @@ const SourceInfo& PackSource::info() const {
 }
 
 std::int64_t PackSource::size() const {
-  return part_.size;
+  return size_;
 }
 
 void PackSource::read(std::int64_t index, Sample& sample) const {
@@ -145,15 +164,34 @@ std::string PackSource::describe(std::int64_t index) const {
 }
 
 std::uint64_t PackSource::fingerprint() const {
-  return part_.fingerprint;
+  std::uint64_t value = 0;
+  for (const PackPart& part : parts_) {
+    Hasher own;
+    own.add(part.fingerprint);
+    if (!part.of_content) own.add(content_.value());
+    Hasher both;
+    both.add(value);
+    both.add(own.value());
+    const std::uint64_t its = part.of_content ? part.fingerprint : own.value();
+    value = parts_.size() == 1 ? its : both.value();
+  }
+  return value;
 }
 
-Splits open_pack(const std::filesystem::path& path, const OpenOptions&) {
+Splits open_pack(
+    const std::filesystem::path& path,
+    const OpenOptions& options) {
   const auto file = std::make_shared<const PackFile>(path);
+  const std::size_t parts = file->parts().size();
   Splits splits;
+  splits.divided = parts > 1 && file->parts()[1].divided;
+  const bool undivided = options.whole || options.val_fraction == 0;
+  if (undivided && splits.divided) {
+    splits.train = std::make_shared<PackSource>(file, 0, parts);
+    return splits;
+  }
   splits.train = std::make_shared<PackSource>(file, 0);
-  if (file->parts().size() > 1)
-    splits.val = std::make_shared<PackSource>(file, 1);
+  if (parts > 1) splits.val = std::make_shared<PackSource>(file, 1);
   return splits;
 }
 

@@ -4,9 +4,11 @@
 #include <atomic>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "temper/base/mapped_file.h"
+#include "temper/data/content.h"
 #include "temper/data/pack.h"
 #include "temper/data/pack_about.h"
 
@@ -23,6 +25,8 @@ class PackFile {
   const std::vector<PackPart>& parts() const {
     return parts_;
   }
+  // The labels of all records, and the sums of their pixels.
+  std::span<const std::uint8_t> table() const;
   // BadSample when the record is not what was written. From any thread.
   void read(std::uint64_t number, Sample& sample) const;
   std::int64_t label(std::uint64_t number) const {
@@ -45,7 +49,11 @@ class PackFile {
 
 class PackSource : public IndexedSource {
  public:
-  PackSource(std::shared_ptr<const PackFile> file, std::size_t part);
+  // `parts` of them, from number `first` on.
+  PackSource(
+      std::shared_ptr<const PackFile> file,
+      std::size_t first,
+      std::size_t parts = 1);
 
   const SourceInfo& info() const override;
   std::int64_t size() const override;
@@ -53,11 +61,17 @@ class PackSource : public IndexedSource {
   std::optional<std::int64_t> label(std::int64_t index) const override;
   std::string describe(std::int64_t index) const override;
   std::uint64_t fingerprint() const override;
+  const Content* content() const override {
+    return &content_;
+  }
 
  private:
   std::shared_ptr<const PackFile> file_;
-  const PackPart& part_;
+  std::span<const PackPart> parts_; // joined, one behind the other
+  const PackPart& part_; // the first of them
   std::uint64_t first_ = 0; // its first record
+  std::int64_t size_ = 0;
+  Content content_;
 };
 
 } // namespace temper::data

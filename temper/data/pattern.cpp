@@ -146,7 +146,6 @@ std::vector<std::string> expand_pattern(const std::string& pattern) {
 
 ShardParts part_by_name(const std::vector<std::string>& files) {
   ShardParts parts;
-  std::vector<std::string> test;
   for (const std::string& file : files) {
     const auto words = words_of(file);
     const auto has = [&](const char* word) { return words.count(word) > 0; };
@@ -155,10 +154,10 @@ ShardParts part_by_name(const std::vector<std::string>& files) {
     else if (has("val") || has("valid") || has("validation"))
       parts.val.push_back(file);
     else if (has("test"))
-      test.push_back(file);
+      parts.test.push_back(file);
   }
-  if (parts.val.empty()) parts.val = std::move(test);
-  if (parts.train.empty() || parts.val.empty()) return {files, {}};
+  if (parts.train.empty() || (parts.val.empty() && parts.test.empty()))
+    return {files, {}, {}};
   return parts;
 }
 

@@ -18,10 +18,11 @@ std::vector<std::string> expand_pattern(const std::string& pattern);
 struct ShardParts {
   std::vector<std::string> train;
   std::vector<std::string> val; // empty: not told apart by name
+  std::vector<std::string> test; // neither trained on nor validated with
 };
 
-// By the words "train" and "val", "valid", "validation" or else "test" in the
-// name or its folder's: shards that are marked must not be mixed.
+// By the words "train" and "val", "valid", "validation" or "test" in the name
+// or its folder's: shards that are marked must not be mixed.
 ShardParts part_by_name(const std::vector<std::string>& files);
 
 } // namespace temper::data

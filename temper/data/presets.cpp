@@ -41,9 +41,9 @@ void add_fitting(
     Filter filter) {
   if (source.width == size.width && source.height == size.height) return;
   const int edge = std::max(size.width, size.height);
-  add(augment,
-      Resize::short_edge(
-          static_cast<int>(std::nearbyint(edge * margin)), filter));
+  augment.short_side = static_cast<int>(std::nearbyint(edge * margin));
+  augment.filter = to_string(filter);
+  add(augment, Resize::short_edge(augment.short_side, filter));
   add(augment, CentreCrop(size.width, size.height));
 }
 
@@ -159,7 +159,7 @@ Augment make_augment(
   if (source.input != Input::image) {
     throw Error(
         cat("[data] ", source.name, " has no images to augment."),
-        "Leave out data.augment.");
+        "data.augment is for images; leave it at \"none\".");
   }
   const Size size = output_size(preset, image_size, source);
   Augment augment;

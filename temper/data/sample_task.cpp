@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "temper/base/text.h"
+#include "temper/data/finite.h"
 
 namespace temper::data {
 
@@ -21,6 +22,7 @@ std::string describe_bad(
 
 std::string bad_hint(const BadSample& bad) {
   if (bad.hint().empty()) return "Remove it, or run with data.bad = \"skip\".";
+  if (contains(bad.hint(), "data.bad")) return bad.hint();
   return cat(bad.hint(), " Or run with data.bad = \"skip\".");
 }
 
@@ -51,6 +53,13 @@ void SampleTask::read(
   Sample& sample = scratch.sample;
   sample.warnings = 0;
   source_->read(index, sample);
+  // With "error" the guard of training passes over the batch and names the
+  // sample, so that the run finishes.
+  if (bad_ != BadPolicy::error)
+    if (const auto what = not_finite_text(source_->info(), sample);
+        !what.empty())
+      throw BadSample(
+          cat("[data] ", source_->describe(index), ": ", what, "."));
   if (sample.warnings > 0)
     warnings_.fetch_add(sample.warnings, std::memory_order_relaxed);
   BatchBuffer& buffer = *batch.buffer;

@@ -1,8 +1,10 @@
 #include "temper/data/shard_source.h"
 
+#include <filesystem>
 #include <memory>
 #include <utility>
 
+#include "temper/base/hash.h"
 #include "temper/base/mapped_file.h"
 #include "temper/base/text.h"
 #include "temper/data/encoded_file.h"
@@ -67,7 +69,20 @@ ShardSource::ShardSource(
     : format_(format),
       index_(std::move(index)),
       info_(std::move(info)),
-      fingerprint_(index_.fingerprint()) {}
+      index_print_(index_.fingerprint()),
+      content_(index_.shards.size(), [this](std::size_t i) {
+        const std::string& shard = index_.shards[i];
+        return ContentFile{
+            std::filesystem::path(shard).filename().string(), shard};
+      }) {}
+
+std::uint64_t ShardSource::fingerprint() const {
+  Hasher hasher;
+  hasher.add(std::string_view(format_.name));
+  hasher.add(index_print_);
+  hasher.add(content_.value());
+  return hasher.value();
+}
 
 const ShardEntry& ShardSource::entry(std::int64_t index) const {
   check(index >= 0 && index < size(), "an index of the shards");
@@ -114,20 +129,30 @@ Splits open_shards(
     const std::string& pattern,
     const OpenOptions& options) {
   const ShardParts parts = part_by_name(expand_pattern(pattern));
-  ShardIndex train = index_shards(format, parts.train);
-  ShardIndex val;
-  if (!parts.val.empty()) val = index_shards(format, parts.val);
-  std::vector<std::string> classes;
-  if (format.class_names != nullptr)
-    classes = format.class_names(parts.train.front());
-  const SourceInfo info =
-      describe_shards(cat(format.name, ":", pattern), {&train, &val}, classes);
-  auto source = std::make_shared<ShardSource>(format, std::move(train), info);
-  if (parts.val.empty())
-    return split(std::move(source), options.val_fraction, options.seed);
-  return {
-      std::move(source),
-      std::make_shared<ShardSource>(format, std::move(val), info)};
+  const auto open = [&](const std::vector<std::string>& shards) {
+    ShardIndex index = index_shards(format, shards);
+    std::vector<std::string> classes;
+    if (format.class_names != nullptr)
+      classes = format.class_names(shards.front());
+    const SourceInfo info =
+        describe_shards(cat(format.name, ":", pattern), index, classes);
+    return std::make_shared<ShardSource>(format, std::move(index), info);
+  };
+  Splits made;
+  if (parts.val.empty()) {
+    made = divide(open(parts.train), options);
+  } else {
+    made.train = open(parts.train);
+    made.val = open(parts.val);
+  }
+  if (parts.test.empty()) return made;
+  made.test = cat(format.name, ":{", join(parts.test, ","), "}");
+  if (parts.val.empty() && made.val != nullptr)
+    made.notes.push_back(
+        cat("no shard of ",
+            pattern,
+            " is for validation: part of the training shards validates"));
+  return made;
 }
 
 } // namespace temper::data

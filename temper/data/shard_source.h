@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "temper/data/content.h"
 #include "temper/data/decode.h"
 #include "temper/data/open.h"
 #include "temper/data/shards.h"
@@ -49,8 +50,9 @@ class ShardSource final : public IndexedSource {
   void read(std::int64_t index, Sample& sample) const override;
   std::optional<std::int64_t> label(std::int64_t index) const override;
   std::string describe(std::int64_t index) const override;
-  std::uint64_t fingerprint() const override {
-    return fingerprint_;
+  std::uint64_t fingerprint() const override;
+  const Content* content() const override {
+    return &content_;
   }
 
  private:
@@ -59,7 +61,8 @@ class ShardSource final : public IndexedSource {
   const ShardFormat& format_; // one of the few there are
   ShardIndex index_;
   SourceInfo info_;
-  std::uint64_t fingerprint_;
+  std::uint64_t index_print_;
+  Content content_;
 };
 
 Splits open_shards(

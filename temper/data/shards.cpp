@@ -1,7 +1,6 @@
 #include "temper/data/shards.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "temper/base/hash.h"
 
@@ -16,9 +15,6 @@ bool ShardIndex::labelled() const {
 
 std::uint64_t ShardIndex::fingerprint() const {
   Hasher hasher;
-  for (const std::string& shard : shards)
-    hasher.add(
-        std::string_view(std::filesystem::path(shard).filename().string()));
   for (const ShardEntry& entry : entries) {
     hasher.add(entry.offset);
     hasher.add(std::uint64_t{entry.bytes} << 32 | entry.shard);
@@ -34,12 +30,11 @@ std::int32_t kept_label(std::int64_t label) {
 
 SourceInfo describe_shards(
     const std::string& name,
-    const std::vector<const ShardIndex*>& indices,
+    const ShardIndex& index,
     const std::vector<std::string>& names) {
   std::int32_t largest = ShardEntry::kNoLabel;
-  for (const ShardIndex* index : indices)
-    for (const ShardEntry& entry : index->entries)
-      largest = std::max(largest, entry.label);
+  for (const ShardEntry& entry : index.entries)
+    largest = std::max(largest, entry.label);
   SourceInfo info;
   info.name = name;
   info.input = Input::image;

@@ -26,17 +26,17 @@ struct ShardIndex {
   std::vector<ShardEntry> entries;
   NameList names; // of the entries, where the format has names
   bool labelled() const; // any of them
-  std::uint64_t fingerprint() const;
+  std::uint64_t fingerprint() const; // of places and labels
 };
 
 // A label as it is kept: kNoLabel when it cannot be one.
 std::int32_t kept_label(std::int64_t label);
 
-// What such a source is, with a class for every label up to the largest one
-// in any of the indices: those of `names`, then numbers.
+// What such a source is, with a class for every label up to the largest one:
+// those of `names`, then numbers.
 SourceInfo describe_shards(
     const std::string& name,
-    const std::vector<const ShardIndex*>& indices,
+    const ShardIndex& index,
     const std::vector<std::string>& names);
 
 } // namespace temper::data

@@ -18,6 +18,8 @@
 
 namespace temper::data {
 
+class Content;
+
 enum class Input { image, numbers, tokens };
 enum class Target { label, numbers, tokens };
 
@@ -84,9 +86,14 @@ class IndexedSource {
   virtual std::optional<std::int64_t> label(std::int64_t index) const;
   // For messages: "photos/cat/12.jpg", "data_batch_1.bin record 17".
   virtual std::string describe(std::int64_t index) const;
-  // Of what is in it (names and sizes, not contents). A resume refuses data
-  // with another one.
+  // Of what reading it gives, the same wherever it lies. A resume refuses data
+  // with another one. The first call may read all of it.
   virtual std::uint64_t fingerprint() const = 0;
+  // What its files hold, which is what its fingerprint follows from. Null for
+  // a source that cannot tell: kept features then read all samples first.
+  virtual const Content* content() const {
+    return nullptr;
+  }
 };
 
 class StreamSource {
@@ -106,10 +113,23 @@ class StreamSource {
   virtual void interrupt() {}
 };
 
+struct Schema;
+struct CsvTable;
+
 // Train and validation parts of a dataset; the second may be empty.
 struct Splits {
-  std::shared_ptr<const IndexedSource> train;
-  std::shared_ptr<const IndexedSource> val;
+  std::shared_ptr<const IndexedSource> train = {};
+  std::shared_ptr<const IndexedSource> val = {};
+  // The meaning of both parts' inputs and targets (schema.h); null: not yet
+  // fitted.
+  std::shared_ptr<const Schema> schema = {};
+  std::vector<std::string> notes = {}; // sentences for people
+  // A source beside them for testing, "folder:photos/test"; empty: none.
+  std::string test = {};
+  // The parts were one source, divided by the seed.
+  bool divided = false;
+  // The table of a CSV whose rows are not yet encoded.
+  std::shared_ptr<const CsvTable> table = {};
 };
 
 } // namespace temper::data

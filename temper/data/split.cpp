@@ -6,6 +6,7 @@
 
 #include "temper/base/hash.h"
 #include "temper/base/text.h"
+#include "temper/data/stratify.h"
 
 namespace temper::data {
 namespace {
@@ -57,31 +58,56 @@ std::uint64_t SubsetSource::fingerprint() const {
   return hasher.value();
 }
 
-Splits split(
-    std::shared_ptr<const IndexedSource> whole,
-    double fraction,
-    std::uint64_t seed) {
+namespace {
+
+// Error for a fraction, or a source, that cannot be divided.
+std::int64_t size_of_val(const IndexedSource& whole, double fraction) {
   if (!(fraction >= 0 && fraction < 1))
     throw Error(
         cat("[data] cannot keep ", fraction, " of the samples for validation."),
         "Set data.val_fraction to 0 or more and less than 1.");
-  if (fraction == 0) return {std::move(whole), nullptr};
-  const std::int64_t size = whole->size();
+  const std::int64_t size = whole.size();
+  if (fraction == 0) return 0;
   if (size < 2)
     throw Error(
         cat("[data] ",
-            whole->info().name,
+            whole.info().name,
             " has ",
             plural(size, "sample"),
             ": too few to divide."),
         "Add samples, or set data.val_fraction = 0.");
   const auto wanted = static_cast<std::int64_t>(
       std::llround(fraction * static_cast<double>(size)));
-  const std::int64_t val = std::clamp<std::int64_t>(wanted, 1, size - 1);
+  return std::clamp<std::int64_t>(wanted, 1, size - 1);
+}
+
+} // namespace
+
+Splits split(
+    std::shared_ptr<const IndexedSource> whole,
+    double fraction,
+    std::uint64_t seed) {
+  const std::int64_t val = size_of_val(*whole, fraction);
+  if (val == 0) return {std::move(whole), nullptr};
   const std::uint64_t key = mix64(seed ^ kPurpose);
-  return {
-      std::make_shared<SubsetSource>(whole, key, val, size - val),
-      std::make_shared<SubsetSource>(whole, key, 0, val)};
+  Splits parts;
+  parts.train =
+      std::make_shared<SubsetSource>(whole, key, val, whole->size() - val);
+  parts.val = std::make_shared<SubsetSource>(whole, key, 0, val);
+  parts.divided = true;
+  return parts;
+}
+
+Splits divide(
+    std::shared_ptr<const IndexedSource> whole,
+    const OpenOptions& options) {
+  if (options.whole) return {std::move(whole), nullptr};
+  if (options.stratified) {
+    const std::int64_t val = size_of_val(*whole, options.val_fraction);
+    if (auto parts = stratified(whole, val, mix64(options.seed ^ kPurpose)))
+      return *std::move(parts);
+  }
+  return split(std::move(whole), options.val_fraction, options.seed);
 }
 
 } // namespace temper::data

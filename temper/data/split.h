@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "temper/base/permutation.h"
+#include "temper/data/open.h"
 #include "temper/data/source.h"
 
 namespace temper::data {
@@ -30,6 +31,9 @@ class SubsetSource final : public IndexedSource {
   std::optional<std::int64_t> label(std::int64_t index) const override;
   std::string describe(std::int64_t index) const override;
   std::uint64_t fingerprint() const override;
+  const Content* content() const override {
+    return whole_->content();
+  }
 
  private:
   std::int64_t index_of(std::int64_t index) const;
@@ -48,5 +52,12 @@ Splits split(
     std::shared_ptr<const IndexedSource> whole,
     double fraction,
     std::uint64_t seed);
+
+// The same as the options want it: stratified where the labels are known
+// without reading samples (stratify.h), and not at all for a source that is
+// one part.
+Splits divide(
+    std::shared_ptr<const IndexedSource> whole,
+    const OpenOptions& options);
 
 } // namespace temper::data

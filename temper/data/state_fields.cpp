@@ -42,7 +42,8 @@ StateJson parse_state_object(const std::string& text, std::size_t most_bytes) {
   StateJson json = StateJson::parse(text, nullptr, false);
   if (!json.is_object()) refuse_state("it is not a JSON object");
   if (!json.contains("format")) refuse_state("it does not say its format");
-  if (number_field(json, "format", 1 << 20) != kStateFormat)
+  const std::int64_t format = number_field(json, "format", 1 << 20);
+  if (format < 1 || format > kStateFormat)
     refuse_state("it was written by another version");
   return json;
 }

@@ -10,7 +10,8 @@ namespace temper::data {
 
 using StateJson = nlohmann::ordered_json;
 
-constexpr int kStateFormat = 1;
+// Of format 1, fingerprints followed from names and sizes.
+constexpr int kStateFormat = 2;
 constexpr std::int64_t kMostSamples = std::int64_t{1} << 53;
 
 [[noreturn]] void refuse_state(const std::string& why);

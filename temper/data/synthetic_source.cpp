@@ -11,6 +11,7 @@
 #include "temper/base/permutation.h"
 #include "temper/base/philox.h"
 #include "temper/base/text.h"
+#include "temper/data/content.h"
 
 namespace temper::data {
 namespace {
@@ -207,12 +208,22 @@ std::uint64_t SyntheticSource::fingerprint() const {
   return hasher.value();
 }
 
+const Content* SyntheticSource::content() const {
+  static const Content none(0, nullptr, {});
+  return &none;
+}
+
 Splits open_synthetic(std::string_view text, const OpenOptions& options) {
   const SyntheticSpec spec = parse_synthetic(text, options.sequence);
   const double fraction = std::clamp(options.val_fraction, 0.0, 1.0);
   const auto val = static_cast<std::int64_t>(
       std::llround(static_cast<double>(spec.samples) * fraction));
   Splits splits;
+  if (options.whole) { // apart from what a source of the same spec trains on
+    splits.train =
+        std::make_shared<SyntheticSource>(spec, kFirstOfVal, spec.samples);
+    return splits;
+  }
   // The number that was asked for trains; validation is made on top.
   splits.train = std::make_shared<SyntheticSource>(spec, 0, spec.samples);
   if (val > 0)

@@ -51,6 +51,7 @@ class SyntheticSource : public IndexedSource {
   void read(std::int64_t index, Sample& sample) const override;
   std::optional<std::int64_t> label(std::int64_t index) const override;
   std::uint64_t fingerprint() const override;
+  const Content* content() const override; // without files
 
  private:
   void make_image(std::int64_t number, Sample& sample) const;

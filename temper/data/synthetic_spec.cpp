@@ -59,7 +59,8 @@ Values values_of(std::string_view spec) {
     const auto equals = word.find('=');
     if (equals == std::string::npos)
       refuse(cat("'", word, "' is not of the form key=number"));
-    const Key& key = key_named(std::string(trim(word.substr(0, equals))));
+    const std::string name(trim(word.substr(0, equals)));
+    const Key& key = key_named(name);
     const auto value =
         parse_int(trim(std::string_view(word).substr(equals + 1)));
     if (!value || *value < key.least || *value > key.most)

@@ -5,6 +5,7 @@
 
 #include "temper/base/hash.h"
 #include "temper/base/text.h"
+#include "temper/data/schema.h"
 #include "temper/data/utf8.h"
 
 namespace temper::data {
@@ -18,6 +19,28 @@ constexpr int kLongestSequence = 1 << 20;
     const std::string& why,
     const std::string& hint = "") {
   throw Error(cat("[data] cannot use ", name, " as text: ", why, "."), hint);
+}
+
+std::vector<char32_t> code_points(const std::vector<std::string>& characters) {
+  std::vector<char32_t> points;
+  for (const std::string& character : characters) {
+    std::size_t at = 0;
+    const auto point = next_code_point(
+        {reinterpret_cast<const std::uint8_t*>(character.data()),
+         character.size()},
+        at);
+    if (!point || at != character.size())
+      throw Error("[data] the schema's vocabulary has no single characters.");
+    points.push_back(*point);
+  }
+  return points;
+}
+
+std::string shown_character(char32_t point) {
+  constexpr char32_t kSpace = 32;
+  constexpr char32_t kDelete = 127;
+  if (point > kSpace && point != kDelete) return cat("'", to_utf8(point), "'");
+  return cat("character ", static_cast<std::uint32_t>(point));
 }
 
 // Calls visit(code point) for each character.
@@ -41,16 +64,18 @@ void each_character(
 
 } // namespace
 
-TextTokens::TextTokens(const std::filesystem::path& path, Unit unit)
-    : name_(path.filename().string()), unit_(unit) {
+TextTokens::TextTokens(
+    const std::filesystem::path& path,
+    Unit unit,
+    const std::vector<char32_t>* vocabulary)
+    : name_(path.filename().string()),
+      unit_(unit),
+      content_(1, [path](std::size_t) {
+        return ContentFile{path.filename().string(), path.string()};
+      }) {
   file_.emplace(path);
   const auto text = file_->bytes();
   if (text.empty()) refuse(path.string(), "it is empty");
-  Hasher hasher;
-  hasher.add(name_);
-  hasher.add(std::uint64_t{text.size()});
-  hasher.add(std::uint64_t{unit_ == Unit::bytes ? 0U : 1U});
-  fingerprint_ = hasher.value();
   if (unit_ == Unit::bytes) {
     file_->expect_random_access();
     return;
@@ -62,25 +87,39 @@ TextTokens::TextTokens(const std::filesystem::path& path, Unit unit)
     seen[point] = true;
     ++count;
   });
-  std::vector<std::uint16_t> number(kCodePoints);
-  for (std::size_t point = 0; point < kCodePoints; ++point) {
-    if (!seen[point]) continue;
-    if (characters_.size() == kMostCharacters)
-      refuse(
-          path.string(),
-          cat("it has more than ",
-              count_text(kMostCharacters),
-              " different characters"),
-          "Read it as bytes: text:PATH.");
-    number[point] = static_cast<std::uint16_t>(characters_.size());
-    characters_.push_back(static_cast<char32_t>(point));
+  if (vocabulary != nullptr) {
+    characters_ = *vocabulary;
+  } else {
+    for (std::size_t point = 0; point < kCodePoints; ++point)
+      if (seen[point]) characters_.push_back(static_cast<char32_t>(point));
   }
+  if (characters_.size() > kMostCharacters)
+    refuse(
+        path.string(),
+        cat("it has more than ",
+            count_text(kMostCharacters),
+            " different characters"),
+        "Read it as bytes: text:PATH.");
+  // Above every number: it has none.
+  constexpr std::uint32_t kNone = kMostCharacters;
+  std::vector<std::uint32_t> number(kCodePoints, kNone);
+  for (std::size_t i = 0; i < characters_.size(); ++i)
+    number[characters_[i]] = static_cast<std::uint32_t>(i);
   ids_.reserve(count);
   each_character(text, path.string(), [&](char32_t point) {
-    // Whoever writes to the file meanwhile gets no more than was counted.
-    if (ids_.size() < count) ids_.push_back(number[point]);
+    if (number[point] == kNone)
+      unseen_.add(shown_character(point));
+    else if (ids_.size() < count) // as many as were counted, and no more
+      ids_.push_back(static_cast<std::uint16_t>(number[point]));
   });
   file_.reset();
+}
+
+std::uint64_t TextTokens::fingerprint() const {
+  Hasher hasher;
+  hasher.add(content_.value());
+  hasher.add(std::uint64_t{unit_ == Unit::bytes ? 0U : 1U});
+  return hasher.value();
 }
 
 std::int64_t TextTokens::size() const {
@@ -166,9 +205,41 @@ Splits open_text(const std::string& place, const OpenOptions& options) {
     throw Error(
         cat("[data] a window of ", sequence, " tokens is impossible."),
         cat("data.sequence is 1 to ", count_text(kLongestSequence), "."));
-  auto tokens = std::make_shared<TextTokens>(path, unit);
+  const bool in_characters = unit == TextTokens::Unit::characters;
+  const std::string kind = in_characters ? "characters" : "bytes";
+  std::vector<char32_t> known;
+  const Schema* schema = options.schema.get();
+  if (schema != nullptr && schema->tokens != kind)
+    refuse(
+        path,
+        cat("training has ", schema->tokens, ", and these are ", kind),
+        "Name both with text:chars:PATH, or both with text:PATH.");
+  if (schema != nullptr) known = code_points(schema->vocabulary);
+  auto tokens = std::make_shared<TextTokens>(
+      path, unit, schema != nullptr && in_characters ? &known : nullptr);
+  const Unseen& unseen = tokens->unseen();
+  Splits parts;
+  if (!unseen.empty()) {
+    const std::string what =
+        cat(count_text(unseen.total()),
+            " characters of ",
+            path,
+            " are not in the training text: ",
+            unseen.text());
+    if (options.unseen_is_error)
+      throw Error(
+          cat("[data] ", what, "."),
+          "Set data.unseen = \"note\" to leave them out.");
+    parts.notes.push_back(cat(what, "; they are left out"));
+  }
+  Schema draft;
+  draft.tokens = kind;
+  for (const char32_t point : tokens->characters())
+    draft.vocabulary.push_back(to_utf8(point));
+  parts.schema = std::make_shared<const Schema>(std::move(draft));
   const std::int64_t size = tokens->size();
-  const double fraction = std::clamp(options.val_fraction, 0.0, 1.0);
+  const double fraction =
+      options.whole ? 0.0 : std::clamp(options.val_fraction, 0.0, 1.0);
   const auto middle = static_cast<std::int64_t>(
       std::llround(static_cast<double>(size) * (1.0 - fraction)));
   auto train =
@@ -176,7 +247,7 @@ Splits open_text(const std::string& place, const OpenOptions& options) {
   if (train->size() == 0)
     refuse(
         path,
-        cat("its training part, ",
+        cat(options.whole ? "all of it, " : "its training part, ",
             plural(middle, "token"),
             ", is shorter than a window of ",
             sequence,
@@ -184,8 +255,9 @@ Splits open_text(const std::string& place, const OpenOptions& options) {
         "Use more text, or a smaller data.sequence.");
   auto val =
       std::make_shared<TextSource>(tokens, middle, size, sequence, sequence);
-  if (val->size() == 0) return {train, nullptr};
-  return {train, val};
+  parts.train = std::move(train);
+  if (val->size() > 0) parts.val = std::move(val);
+  return parts;
 }
 
 } // namespace temper::data

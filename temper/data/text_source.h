@@ -13,8 +13,10 @@
 #include <vector>
 
 #include "temper/base/mapped_file.h"
+#include "temper/data/content.h"
 #include "temper/data/open.h"
 #include "temper/data/source.h"
+#include "temper/data/unseen.h"
 
 namespace temper::data {
 
@@ -22,8 +24,12 @@ namespace temper::data {
 class TextTokens {
  public:
   enum class Unit { bytes, characters };
-  // Error when it is empty, or in characters, not UTF-8.
-  TextTokens(const std::filesystem::path& path, Unit unit);
+  // `vocabulary`: the characters that count, others are left out; null: all
+  // that there are. Error when it is empty, or in characters, not UTF-8.
+  TextTokens(
+      const std::filesystem::path& path,
+      Unit unit,
+      const std::vector<char32_t>* vocabulary = nullptr);
 
   std::int64_t size() const;
   int vocabulary() const;
@@ -34,8 +40,13 @@ class TextTokens {
   const std::string& name() const {
     return name_;
   }
-  std::uint64_t fingerprint() const {
-    return fingerprint_;
+  // Characters that the vocabulary lacks.
+  const Unseen& unseen() const {
+    return unseen_;
+  }
+  std::uint64_t fingerprint() const;
+  const Content& content() const {
+    return content_;
   }
   void copy(std::int64_t begin, std::int64_t count, std::int64_t* out) const;
 
@@ -45,7 +56,8 @@ class TextTokens {
   Unit unit_;
   std::vector<std::uint16_t> ids_;
   std::vector<char32_t> characters_;
-  std::uint64_t fingerprint_ = 0;
+  Unseen unseen_;
+  Content content_;
 };
 
 class TextSource : public IndexedSource {
@@ -67,6 +79,9 @@ class TextSource : public IndexedSource {
   void read(std::int64_t index, Sample& sample) const override;
   std::string describe(std::int64_t index) const override;
   std::uint64_t fingerprint() const override;
+  const Content* content() const override {
+    return &tokens_->content();
+  }
 
  private:
   SourceInfo info_;

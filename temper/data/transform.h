@@ -46,6 +46,10 @@ struct Augment {
   int height = 0;
   int width = 0;
   int channels = 3;
+  // Length of an image's short side before the crop from the middle, and how
+  // it gets there (PIL's name); 0: the size is left alone, or random.
+  int short_side = 0;
+  std::string filter = "bilinear";
 
   // The same sample comes out differently in another epoch.
   bool is_random() const;

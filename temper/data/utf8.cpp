@@ -27,4 +27,15 @@ std::optional<char32_t> next_code_point(
   return point;
 }
 
+std::string to_utf8(char32_t point) {
+  const auto tail = [&](int shift) {
+    return static_cast<char>(0x80U | (point >> shift & 0x3fU));
+  };
+  if (point < 0x80) return {static_cast<char>(point)};
+  if (point < 0x800) return {static_cast<char>(0xc0U | point >> 6), tail(0)};
+  if (point < 0x10000)
+    return {static_cast<char>(0xe0U | point >> 12), tail(6), tail(0)};
+  return {static_cast<char>(0xf0U | point >> 18), tail(12), tail(6), tail(0)};
+}
+
 } // namespace temper::data

@@ -6,6 +6,7 @@
 #include "loader_samples.h"
 #include "temper/base/log.h"
 #include "temper/data/order.h"
+#include "temper/data/sample_task.h"
 
 namespace temper::data {
 namespace {
@@ -46,6 +47,17 @@ LoaderOptions options_with(BadPolicy bad, int workers) {
   options.bad = bad;
   options.seed = 3;
   return options;
+}
+
+TEST(BadSample, TheWayOutIsSaidOnce) {
+  const BadSample plain("[data] cannot decode a.jpg.");
+  const BadSample told("x", "Remove it, or run with data.bad = \"skip\".");
+  const BadSample other("x", "Fetch the file again.");
+  EXPECT_EQ(bad_hint(plain), told.hint());
+  EXPECT_EQ(bad_hint(told), told.hint());
+  EXPECT_EQ(
+      bad_hint(other),
+      "Fetch the file again. Or run with data.bad = \"skip\".");
 }
 
 TEST(BadSample, EndsTheRunWithItsNameIndexReasonAndAHint) {
@@ -234,7 +246,7 @@ TEST(BadSample, ImagesOfAnotherSizeSaySo) {
       AllOf(
           HasSubstr("9 x 8 with 3 channels in batches of 8 x 8"),
           HasSubstr("sample 7"),
-          HasSubstr("need an augmentation that resizes")));
+          HasSubstr("an augmentation that resizes")));
 }
 
 TEST(BadSample, ALabelBeyondTheClassesIsBad) {

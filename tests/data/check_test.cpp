@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "picture_source.h"
+#include "rows_source.h"
 #include "temper/data/check_report.h"
 
 namespace temper::data {
@@ -107,7 +109,7 @@ TEST(Check, DuplicatesLeaksAndContradictionsAreFound) {
   const auto report = check_data({train, val}, {});
   EXPECT_EQ(report.duplicate_samples, 3);
   EXPECT_EQ(report.leaked_samples, 1);
-  EXPECT_EQ(report.contradictions, 1);
+  EXPECT_EQ(report.contradictions, 2);
   ASSERT_EQ(report.duplicates.size(), 3U);
   EXPECT_THAT(
       report.duplicates[0].samples,
@@ -119,6 +121,89 @@ TEST(Check, DuplicatesLeaksAndContradictionsAreFound) {
   EXPECT_TRUE(report.duplicates[1].across_parts);
   EXPECT_FALSE(report.duplicates[2].across_parts);
   EXPECT_TRUE(report.has_problems()); // a third of val
+}
+
+TEST(Check, RowsWithTheSameInputsAndOtherTargetsAreNoDuplicates) {
+  const auto train = std::make_shared<RowsSource>(std::vector<Row>{
+      {{61.1F, 2}, 81'473}, {{61.1F, 2}, 83'632}, {{70, 3}, 90'000}});
+  const auto val =
+      std::make_shared<RowsSource>(std::vector<Row>{{{61.1F, 2}, 79'000}});
+  const auto report = check_data({train, val}, {});
+  EXPECT_EQ(report.duplicate_samples, 0);
+  EXPECT_FALSE(report.has_problems());
+}
+
+TEST(Check, RowsThatAreInBothPartsAreAProblem) {
+  const Row known{{61.1F, 2}, 81'473};
+  const auto train =
+      std::make_shared<RowsSource>(std::vector<Row>{known, {{70, 3}, 9}});
+  const auto val =
+      std::make_shared<RowsSource>(std::vector<Row>{known, {{71, 3}, 8}});
+  const auto report = check_data({train, val}, {});
+  EXPECT_EQ(report.leaked_samples, 1);
+  EXPECT_THAT(
+      report.problems(),
+      ElementsAre(HasSubstr("1 of 2 validation samples are in train, too")));
+}
+
+TEST(Check, DuplicatesInOnePartWithOneLabelAreNoProblem) {
+  const auto twice = std::make_shared<PictureSource>(
+      std::vector<Picture>{{4, 4, 3, 1, 0}, {4, 4, 3, 1, 0}, {4, 4, 3, 1, 0}},
+      std::vector<std::string>{"cat", "dog"});
+  const auto report = check_data({twice, pictures(100, 20)}, {});
+  EXPECT_FALSE(report.has_problems());
+  EXPECT_THAT(
+      to_text(report, 80),
+      AllOf(
+          HasSubstr("2 duplicates; none shared between train and val, none "
+                    "with different labels"),
+          HasSubstr("Every sample can be used.")));
+}
+
+TEST(Check, ATableOfFewDifferentRowsIsAllowedToRepeatThem) {
+  std::vector<Row> rows;
+  for (int i = 0; i < 200; ++i)
+    rows.push_back({{static_cast<float>(i % 7)}, static_cast<float>(i % 2)});
+  const std::vector<std::string> classes{"no", "yes"};
+  const auto train = std::make_shared<RowsSource>(rows, classes);
+  rows.resize(20);
+  const auto val = std::make_shared<RowsSource>(rows, classes);
+  const auto report = check_data({train, val}, {});
+  EXPECT_EQ(report.leaked_samples, 20);
+  EXPECT_FALSE(report.has_problems());
+  EXPECT_THAT(to_text(report, 80), HasSubstr("few different rows"));
+}
+
+TEST(Check, NanAndInfinityAreBadSamplesByName) {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const auto source = std::make_shared<RowsSource>(std::vector<Row>{
+      {{1, 2, 3}, 1},
+      {{1, kNan, 3}, 2},
+      {{1, 2, 4}, kInfinity},
+      {{-kInfinity, 2, 4}, 4}});
+  const auto report = check_data({source, nullptr}, {});
+  EXPECT_TRUE(report.has_problems());
+  EXPECT_THAT(
+      report.bad_samples,
+      ElementsAre(
+          "[data] row 1: input 2 of 3 is NaN.",
+          "[data] row 2: target is infinite.",
+          "[data] row 3: input 1 of 3 is infinite."));
+}
+
+TEST(Check, BadSamplesThatARunLeavesOutAreToldAndNoProblem) {
+  const auto source = pictures(30);
+  source->bad = {3};
+  CheckOptions options;
+  options.skips_bad = true;
+  const auto report = check_data({source, nullptr}, options);
+  EXPECT_FALSE(report.has_problems());
+  EXPECT_THAT(
+      to_text(report, 80),
+      AllOf(
+          HasSubstr("1 sample cannot be used, and data.bad leaves"),
+          HasSubstr("picture 3 is broken")));
 }
 
 TEST(Check, WorkersDoNotChangeTheReport) {
@@ -165,6 +250,42 @@ TEST(CheckReport, NamesWhatIsWrongAndWhatToDo) {
           Not(HasSubstr("Every sample"))));
   for (const auto& line : split(text, '\n'))
     EXPECT_LE(line.size(), 80U) << line;
+}
+
+TEST(CheckReport, TheLastLinesAreTheReasonOfTheExitCode) {
+  const auto train = pictures(30);
+  const auto text = to_text(check_data({train, train}, {}), 80);
+  EXPECT_THAT(
+      text,
+      AllOf(
+          HasSubstr("30 duplicates; 30 shared between train and val"),
+          HasSubstr(
+              "Every sample can be read, but there is a problem:\n  30 of "
+              "30 validation samples are in train, too"),
+          Not(HasSubstr("Every sample can be used"))));
+}
+
+TEST(CheckReport, ClassesWithoutSamplesAreNamed) {
+  const auto source = std::make_shared<PictureSource>(
+      std::vector<Picture>{{4, 4, 3, 1, 0}, {4, 4, 3, 2, 2}},
+      std::vector<std::string>{"cat", "dog", "mouse"});
+  EXPECT_THAT(
+      to_text(check_data({source, nullptr}, {}), 80),
+      HasSubstr("Classes of train (empty: dog):"));
+}
+
+TEST(CheckReport, BarsOfOneLengthAreLeftOutAndNoneFillsTheScreen) {
+  EXPECT_EQ(
+      histogram({{"cat", 50}, {"dog", 50}}, 200), "  cat  50\n  dog  50\n");
+  for (const auto& line :
+       split(histogram({{"cat", 50}, {"dog", 25}}, 200), '\n'))
+    EXPECT_LE(line.size(), 60U) << line;
+  EXPECT_THAT(
+      to_text(check_data({pictures(10), nullptr}, {}), 80),
+      AllOf(
+          HasSubstr("Classes of train (5 each)"),
+          HasSubstr("Sizes in train: all 4 x 4 RGB"),
+          Not(HasSubstr("#"))));
 }
 
 TEST(CheckReport, JsonHoldsEverything) {

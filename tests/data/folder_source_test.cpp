@@ -82,12 +82,12 @@ TEST(FolderSource, ReadsPixelsAndLabels) {
 }
 
 TEST(FolderSource, TrainAndValidationFoldersAreTaken) {
-  for (const char* name : {"val", "valid", "validation", "test"}) {
+  for (const char* name : {"val", "valid", "validation"}) {
     const TempFolder folder;
     folder.write("train/a/1.ppm", small_image(1));
     folder.write("train/b/1.ppm", small_image(2));
     folder.write(cat(name, "/b/9.ppm"), small_image(3));
-    const Splits parts = open_folder(folder.text() + "/", {});
+    const Splits parts = open_source(cat("folder:", folder.text(), "/"), {});
     EXPECT_EQ(parts.train->size(), 2);
     ASSERT_EQ(parts.val->size(), 1);
     // Numbered as in training, although it is the only class here.
@@ -96,13 +96,23 @@ TEST(FolderSource, TrainAndValidationFoldersAreTaken) {
   }
 }
 
-TEST(FolderSource, AValidationClassThatTrainingLacksIsRefused) {
+TEST(FolderSource, AValidationClassThatTrainingLacksIsNotScored) {
   const TempFolder folder;
   folder.write("train/horse/1.ppm", small_image(1));
+  folder.write("val/horse/1.ppm", small_image(1));
   folder.write("val/hrose/9.ppm", small_image(3));
+  const std::string source = cat("folder:", folder.text());
+  const Splits parts = open_source(source, {});
+  EXPECT_EQ(parts.val->size(), 1);
   EXPECT_THAT(
-      complaint([&] { open_folder(folder.text(), {}); }),
-      AllOf(HasSubstr("hrose"), HasSubstr("Perhaps it should be horse")));
+      parts.notes,
+      ElementsAre(AllOf(
+          HasSubstr("1 of 2 samples have a class that training lacks"),
+          HasSubstr("hrose (1)"))));
+  OpenOptions strict;
+  strict.unseen_is_error = true;
+  EXPECT_THAT(
+      complaint([&] { open_source(source, strict); }), HasSubstr("hrose (1)"));
 }
 
 TEST(FolderSource, WithoutAValidationFolderTheSeedDivides) {
@@ -115,6 +125,26 @@ TEST(FolderSource, WithoutAValidationFolderTheSeedDivides) {
   EXPECT_EQ(parts.train->size(), 15);
   EXPECT_EQ(parts.val->size(), 5);
   EXPECT_THAT(parts.train->info().classes, ElementsAre("a"));
+}
+
+TEST(FolderSource, ATestFolderDoesNotValidate) {
+  const TempFolder folder;
+  for (int i = 0; i < 20; ++i)
+    folder.write(
+        cat("train/", i % 2 == 0 ? "a/" : "b/", i, ".ppm"), small_image(i));
+  folder.write("test/a/1.ppm", small_image(99));
+  const Splits parts = open_folder(folder.text(), {});
+  EXPECT_EQ(parts.train->size() + parts.val->size(), 20);
+  EXPECT_EQ(parts.val->size(), 2);
+  EXPECT_THAT(parts.train->info().classes, ElementsAre("a", "b"));
+  EXPECT_THAT(parts.notes, ElementsAre(HasSubstr("part of train/ validates")));
+  EXPECT_EQ(parts.test, cat("folder:", folder.text("test")));
+  folder.write("val/a/1.ppm", small_image(98));
+  const Splits three = open_folder(folder.text(), {});
+  EXPECT_EQ(three.train->size(), 20);
+  EXPECT_EQ(three.val->size(), 1);
+  EXPECT_EQ(three.test, cat("folder:", folder.text("test")));
+  EXPECT_THAT(three.notes, testing::IsEmpty());
 }
 
 TEST(FolderSource, AClassMayBeCalledTrain) {
@@ -157,11 +187,36 @@ TEST(FolderSource, FoldersWithoutClassesOrImagesAreRefused) {
   EXPECT_THAT(
       complaint([&] { open_folder(folder.text(), {}); }),
       AllOf(HasSubstr("1 image and no class folders"), HasSubstr("cat/1.jpg")));
-  folder.write("full/1.jpg", small_image(1));
   folder.write("empty/notes.txt", "");
   EXPECT_THAT(
       complaint([&] { open_folder(folder.text(), {}); }),
-      AllOf(HasSubstr("1 class folder "), HasSubstr("without images: empty.")));
+      HasSubstr("have no images: empty."));
+}
+
+TEST(FolderSource, AnEmptyClassAndFilesThatAreNotUsedAreTold) {
+  const TempFolder folder;
+  folder.write("cat/1.jpg", small_image(1));
+  folder.write("cat/2.gif", "GIF89a");
+  folder.write("cat/deeper/3.GIF", "GIF89a");
+  folder.write("cat/notes.txt", "");
+  folder.write("cat/.hidden", "");
+  folder.write("dog/1.jpg", small_image(2));
+  std::filesystem::create_directory(folder.text("emptyclass"));
+  std::vector<std::string> lines;
+  const auto before = log::set_sink(
+      [&](log::Level, const std::string& line) { lines.push_back(line); });
+  const FolderSource source(folder.text());
+  log::set_sink(before);
+  EXPECT_EQ(source.size(), 2);
+  EXPECT_THAT(source.info().classes, ElementsAre("cat", "dog", "emptyclass"));
+  EXPECT_THAT(
+      lines,
+      ElementsAre(
+          cat("[data] ", folder.text("emptyclass"), " has no images."),
+          AllOf(
+              HasSubstr("3 files in the class folders of"),
+              HasSubstr("are not used"),
+              HasSubstr("2 .gif, 1 .txt"))));
 }
 
 TEST(FolderSource, ImagesBesideTheClassFoldersAreSaidToBeUnused) {
@@ -217,10 +272,10 @@ TEST(FolderSource, AFolderThatCannotBeReadIsNamed) {
   EXPECT_THAT(text, AllOf(HasSubstr("/a"), HasSubstr("Permission denied")));
 }
 
-TEST(FolderSource, TheFingerprintFollowsNamesAndSizes) {
+TEST(FolderSource, TheFingerprintFollowsContentsInTheirOrder) {
   const TempFolder folder;
   folder.write("a/1.ppm", small_image(1));
-  folder.write("a/2.ppm", small_image(1));
+  folder.write("a/2.ppm", small_image(2));
   const auto fingerprint = [&] {
     return FolderSource(folder.text()).fingerprint();
   };
@@ -230,6 +285,8 @@ TEST(FolderSource, TheFingerprintFollowsNamesAndSizes) {
   const std::uint64_t second = fingerprint();
   EXPECT_NE(second, first);
   std::filesystem::rename(folder.text("a/2.ppm"), folder.text("a/3.ppm"));
+  EXPECT_EQ(fingerprint(), second);
+  std::filesystem::rename(folder.text("a/3.ppm"), folder.text("a/0.ppm"));
   EXPECT_NE(fingerprint(), second);
 }
 

@@ -46,7 +46,7 @@ TEST(LoaderState, RefusesWhatIsNotExactlyOne) {
            text + "x",
            text.substr(0, text.size() - 1),
            std::string(5000, ' ') + text,
-           with("\"format\":1", "\"format\":2"),
+           with("\"format\":2", "\"format\":3"),
            with("\"epoch\":12", "\"epoch\":-12"),
            with("\"epoch\":12", "\"epoch\":4294967296"),
            with("\"epoch\":12", "\"epoch\":1.5"),
@@ -59,6 +59,15 @@ TEST(LoaderState, RefusesWhatIsNotExactlyOne) {
            with("0xfedcba9876543210", "17"),
        })
     EXPECT_THROW(LoaderState::from_json(bad), Error) << bad;
+}
+
+// Its fingerprint followed from names and sizes, and cannot be compared.
+TEST(LoaderState, OneOfBeforeContentsCountedSaysNothingOfTheData) {
+  std::string text = some_state().to_json();
+  text.replace(text.find("\"format\":2"), 10, "\"format\":1");
+  const LoaderState read = LoaderState::from_json(text);
+  EXPECT_EQ(read.dataset_fingerprint, 0U);
+  EXPECT_EQ(read.samples_consumed, 12345);
 }
 
 TEST(LoaderState, EveryTruncationIsRefused) {

@@ -28,15 +28,6 @@ TEST(OpenSource, AnUnknownNameGetsTheNearestOne) {
   EXPECT_THAT(refusal("csv:"), HasSubstr("Write csv:PATH"));
 }
 
-TEST(OpenSource, APathWithoutItsKindIsRecognised) {
-  const TempFolder folder;
-  const auto table = folder.write("house.csv", "");
-  EXPECT_THAT(
-      refusal(table.string()),
-      HasSubstr(cat("Did you mean csv:", table.string(), "?")));
-  EXPECT_THAT(refusal(folder.path().string()), HasSubstr("folder:"));
-}
-
 TEST(OpenSource, TheDefaultNeedsNothingThatIsNotHere) {
   const TempFolder folder;
   folder.write("fashion-mnist/train-images-idx3-ubyte.gz", "");

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "loader_samples.h"
+#include "temper/base/log.h"
 #include "temper/base/text.h"
 #include "tests/temp_folder.h"
 
@@ -30,10 +31,12 @@ TEST(Pack, GivesBackWhatWasPacked) {
   const auto path = place / "made.tpk";
   const Splits before = made(5000, 30, 5);
   std::vector<std::int64_t> told;
-  write_pack(before, path, [&](std::int64_t done, std::int64_t all) {
+  PackOptions packing;
+  packing.progress = [&](std::int64_t done, std::int64_t all) {
     EXPECT_EQ(all, 5030);
     told.push_back(done);
-  });
+  };
+  EXPECT_EQ(write_pack(before, path, packing), 0);
   EXPECT_GT(told.size(), 10U);
   EXPECT_EQ(told.back(), 5030);
   const Splits after = open_pack(path, {});
@@ -154,6 +157,33 @@ TEST(Pack, ADamagedRecordIsABadSampleAndTheOthersAreNot) {
     EXPECT_NO_THROW(splits.train->read(i, sample));
   EXPECT_THROW(splits.train->read(3, sample), BadSample);
   EXPECT_THROW(splits.train->read(3, sample), BadSample);
+}
+
+TEST(Pack, LeavesBadSamplesOutOrReplacesThemWhereAsked) {
+  const TempFolder place;
+  const auto path = place / "some.tpk";
+  auto source = std::make_shared<MadeSource>(200, 4);
+  source->before = [](std::int64_t index) {
+    if (index == 7 || index == 199) throw BadSample("[data] it is bad.");
+  };
+  const auto before = log::set_sink([](log::Level, const std::string&) {});
+  PackOptions options;
+  options.bad = BadPolicy::skip;
+  EXPECT_EQ(write_pack({source, source}, path, options), 4);
+  const Splits skipped = open_pack(path, {});
+  EXPECT_EQ(skipped.train->size(), 198);
+  EXPECT_EQ(skipped.val->size(), 198);
+  EXPECT_EQ(skipped.train->label(7), 8); // what came behind it
+  EXPECT_NE(skipped.train->fingerprint(), source->fingerprint());
+  options.bad = BadPolicy::replace;
+  EXPECT_EQ(write_pack({source, nullptr}, path, options), 2);
+  log::set_sink(before);
+  const Splits replaced = open_pack(path, {});
+  EXPECT_EQ(replaced.train->size(), 200);
+  EXPECT_EQ(replaced.train->label(8), 8);
+  Sample sample;
+  for (std::int64_t i = 0; i < 200; ++i)
+    EXPECT_NO_THROW(replaced.train->read(i, sample)) << i;
 }
 
 TEST(Pack, IsNotWrittenWhenASampleIsBad) {

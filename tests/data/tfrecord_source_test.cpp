@@ -171,7 +171,7 @@ TEST(TfRecordSource, ReadsWhatTensorFlowDatasetsWrites) {
   folder.write(
       "cifar10-train.tfrecord-00000-of-00001",
       sample_of(10, 1) + sample_of(11, 0));
-  folder.write("cifar10-test.tfrecord-00000-of-00001", sample_of(12, 1));
+  folder.write("cifar10-validation.tfrecord-00000-of-00001", sample_of(12, 1));
   folder.write("label.labels.txt", "airplane\nautomobile\nbird\n");
   const Splits parts = open_tfrecord(folder.text("cifar10-*"), {});
   ASSERT_EQ(parts.train->size(), 2);
