@@ -2,8 +2,9 @@
 """Exports the networks of pt2_nets.py and trains them, for the tests of .pt2
 files and of what runs them.
 
-    python3 reference/pt2_fixtures.py tests/fixtures/pt2
+    python3 reference/pt2_fixtures.py tests/fixtures/pt2 [NAME...]
 
+With names, those alone are made, and the others stay as they are.
 Needs torch 2.9 or newer: Debian unstable's python3-torch. NAME.pt2 is the
 export, expected.json what Python makes of it: inputs, the first output, the
 losses of a few steps of SGD, gradient norms, buffers, outputs in eval mode.
@@ -120,7 +121,7 @@ def bomb(path):
         archive.writestr(info, "[" + "0," * (1 << 22) + "0]")
 
 
-def main(folder):
+def main(folder, wanted=()):
     folder.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(7)
     torch.set_num_threads(1)
@@ -130,8 +131,12 @@ def main(folder):
     label = torch.tensor([0, 2, 1, 2])
     sequence = {0: BATCH[0], 1: Dim("length", min=4, max=10)}
     made = {}
+    if wanted:
+        made = json.loads((folder / "expected.json").read_text())
 
     def add(name, *arguments, **options):
+        if wanted and name not in wanted:
+            return
         made[name] = fixture(folder, name, *arguments, **options)
         print(name, os.path.getsize(folder / f"{name}.pt2"), made[name]["losses"])
 
@@ -154,15 +159,28 @@ def main(folder):
         torch.randint(0, 11, (4, 6)), (BATCH,))
     add("recurrent", nets.Recurrent(), (torch.randn(4, 3, 4),), label, (BATCH,))
 
-    branch = torch.export.export(nets.Branch(), (torch.randn(4, 4),),
-                                 dynamic_shapes=(BATCH,))
-    torch.export.save(branch, folder / "branch.pt2")
-    bomb(folder / "bomb.pt2")
+    add("no_grad", nets.NoGrad(), (row,), label, (BATCH,))
+    add("autocast", nets.Autocast(), (image,), label, (BATCH,))
+    add("shared", nets.Shared(), (row,), label, (BATCH,))
+    add("modern", nets.Modern(), (row,), label, (BATCH,))
+    add("per_channel", nets.PerChannel(), (image,), label, (BATCH,))
+    add("hard_batch", nets.HardBatch(), (image,), label, None)
+
+    for name, net in [("branch", nets.Branch()), ("loop", nets.Loop()),
+                      ("waves", nets.Waves())]:
+        if wanted and name not in wanted:
+            continue
+        refused = torch.export.export(net, (torch.randn(4, 4),),
+                                      dynamic_shapes=(BATCH,))
+        torch.export.save(refused, folder / f"{name}.pt2")
+    if not wanted:
+        bomb(folder / "bomb.pt2")
     for name in ["attention", "buffers", "branch"]:
-        repack(folder / f"{name}.pt2")
+        if not wanted or name in wanted:
+            repack(folder / f"{name}.pt2")
     lines = [f"{json.dumps(name)}: {json.dumps(made[name])}" for name in made]
     (folder / "expected.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
 if __name__ == "__main__":
-    main(pathlib.Path(sys.argv[1]))
+    main(pathlib.Path(sys.argv[1]), sys.argv[2:])

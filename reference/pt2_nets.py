@@ -216,6 +216,137 @@ class Recurrent(nn.Module):
         return self.head(self.lstm(x)[0][:, -1])
 
 
+class NoGrad(nn.Module):
+    """Parts without a gradient: values, a parameter, a buffer that moves, and a
+    value that is changed in place behind autograd's back."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(6, 5)
+        self.head = nn.Linear(5, 3)
+        self.register_buffer("seen", torch.zeros(5))
+
+    def forward(self, x):
+        y = torch.relu(self.inner(x))
+        with torch.no_grad():
+            scale = y.abs().mean(0) + 1
+            self.seen.mul_(0.9).add_(y.mean(0), alpha=0.1)
+            length = self.head.weight.norm()
+            place = y.argmax(1)
+        z = y / scale + self.seen
+        w = torch.tanh(z * 0.5) + z
+        with torch.no_grad():
+            w.mul_(1.5)
+        return self.head(w) / (1 + length) + place[:, None] * 0.01
+
+
+class Autocast(nn.Module):
+    """bfloat16 where autocast takes it, and a part where it is off."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(2, 4, 3, padding=1)
+        self.norm = nn.BatchNorm2d(4)
+        self.inner = nn.Linear(4, 6)
+        self.head = nn.Linear(6, 3)
+
+    def forward(self, x):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            y = torch.relu(self.norm(self.conv(x))).mean((2, 3))
+            y = torch.softmax(self.inner(y), -1) + 1.0
+            z = y @ y.t()
+            y = torch.cat([y, y.float() * 0.5], 1)[:, 3:9]
+            with torch.autocast("cpu", enabled=False):
+                y = self.head(y.float())
+        return y + z.float().mean()
+
+
+class Shared(nn.Module):
+    """A module under two names: its statistics move twice a step."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(6, 6)
+        self.norm = nn.BatchNorm1d(6)
+        self.again = self.inner
+        self.norm_again = self.norm
+        self.head = nn.Linear(6, 3)
+
+    def forward(self, x):
+        x = torch.relu(self.norm(self.inner(x)))
+        return self.head(self.norm_again(self.again(x)))
+
+
+class Modern(nn.Module):
+    """Operators that LibTorch 1.13 does not have."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Linear(6, 16)
+        self.norm = nn.RMSNorm(8)
+        self.head = nn.Linear(8, 3)
+
+    def forward(self, x):
+        y = self.embed(x).view(-1, 1, 2, 8)
+        y = self.norm(y)
+        y = F.scaled_dot_product_attention(y, y, y, enable_gqa=True)
+        some = (y > 100).any(dim=(1, 2, 3)) | (y > -100).all(dim=(1, 2, 3))
+        y = torch.squeeze(y[:, :, :1], (1, 2))
+        return self.head(y) + some[:, None].to(y.dtype)
+
+
+class PerChannel(nn.Module):
+    """PReLU with a weight for each channel."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(2, 4, 3, padding=1)
+        self.slope = nn.PReLU(4)
+        self.head = nn.Linear(4, 3)
+
+    def forward(self, x):
+        return self.head(self.slope(self.conv(x)).mean((2, 3)))
+
+
+class HardBatch(nn.Module):
+    """Exported without dynamic_shapes, its batch is part of the graph."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(2, 4, 3, padding=1)
+        self.head = nn.Linear(4, 3)
+
+    def forward(self, x):
+        y = self.conv(x).relu()
+        y = y.view(x.shape[0], 4, -1).mean(-1)
+        return self.head(y - y.sum(0) / x.shape[0])
+
+
+class Loop(nn.Module):
+    """A loop of torch's own: temper refuses it."""
+
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(4, 3)
+
+    def forward(self, x):
+        from torch._higher_order_ops.while_loop import while_loop
+        _, y = while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * 0.5),
+                          (torch.tensor(0), x))
+        return self.head(y)
+
+
+class Waves(nn.Module):
+    """Complex numbers: temper refuses them."""
+
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(4, 3)
+
+    def forward(self, x):
+        return self.head(torch.fft.fft(x).real)
+
+
 class Branch(nn.Module):
     """Control flow: temper refuses it."""
 

@@ -6,6 +6,7 @@
 #include "temper/base/text.h"
 #include "temper/graph/node_arguments.h"
 #include "temper/graph/op_name.h"
+#include "temper/graph/saturating.h"
 #include "temper/graph/weights.h"
 
 namespace temper::graph {
@@ -127,7 +128,7 @@ std::int64_t GradientWalk::onednn_copies(const Node& node) const {
 
 // What a node holds beside its gradients while it computes them. Pooling takes
 // its indices and its result into the order of channels that come last.
-std::int64_t GradientWalk::copies(const Node& node) const {
+std::int64_t GradientWalk::copies_by_rule(const Node& node) const {
   if (goes_to_onednn(node, known_, options_.threads))
     return onednn_copies(node);
   const Shape* input = NodeArguments(node, known_).find_tensor("self");
@@ -137,6 +138,34 @@ std::int64_t GradientWalk::copies(const Node& node) const {
   const auto& made = known_.tensors.at(values_made(node).front());
   constexpr std::int64_t kIndex = 8;
   return bytes_of(*input) + kIndex * element_count(made.sizes);
+}
+
+// A convolution is asked about only where its answer could raise the peak.
+std::int64_t GradientWalk::copies(const Node& node, const MemoryWalk& memory)
+    const {
+  if (!options_.convolution_bytes || options_.threads == 0)
+    return copies_by_rule(node);
+  auto asked = convolution_case(node, known_);
+  if (!asked) return copies_by_rule(node);
+  const auto wanted = [&](const char* name) {
+    const Argument* argument = node.find(name);
+    if (argument == nullptr) return false;
+    const auto names = tensors_in(*argument);
+    return std::any_of(names.begin(), names.end(), [&](const auto& value) {
+      return with_gradient_.count(value) > 0;
+    });
+  };
+  asked->of_input = wanted("input");
+  asked->of_weight = wanted("weight");
+  asked->of_bias = wanted("bias");
+  asked->channels_last = options_.channels_last;
+  asked->threads = options_.threads;
+  const auto& made = known_.tensors.at(values_made(node).front()).sizes;
+  if (plus(memory.live(), most_convolution_bytes(*asked, made)) <=
+      memory.peak().bytes)
+    return 0;
+  const auto bytes = options_.convolution_bytes(*asked);
+  return bytes ? *bytes : copies_by_rule(node);
 }
 
 // Those that stay, the first time a parameter gets one.
@@ -175,8 +204,9 @@ void GradientWalk::through(
     if (!of_value_.emplace(read, own).second) second_.emplace_back(read, own);
   }
   passing_ = parameter_gradients(node);
-  const std::int64_t beside = copies(node);
-  memory.take(passing_ + beside);
+  memory.take(passing_);
+  const std::int64_t beside = copies(node, memory);
+  memory.take(beside);
   memory.note(index, true);
   memory.give_back(beside);
   for (const auto& made : values_made(node))

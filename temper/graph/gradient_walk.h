@@ -33,7 +33,8 @@ class GradientWalk {
   std::size_t make(const std::string& value, MemoryWalk& memory);
   std::int64_t parameter_gradients(const Node& node) const;
   std::int64_t onednn_copies(const Node& node) const;
-  std::int64_t copies(const Node& node) const;
+  std::int64_t copies_by_rule(const Node& node) const;
+  std::int64_t copies(const Node& node, const MemoryWalk& memory) const;
   std::int64_t new_gradients(const Node& node);
   void wait_for_others(const Node& node, MemoryWalk& memory);
   void release(std::size_t gradient, MemoryWalk& memory);

@@ -75,6 +75,20 @@ bool is_whole(const NumberName& number) {
   return number.kind == NumberKind::kInt;
 }
 
+void take_all_declared(
+    const Graph& graph,
+    const Node& node,
+    const Symbols& symbols,
+    Inferred& known) {
+  for (const auto& output : node.outputs) {
+    const auto* number = std::get_if<NumberName>(&output);
+    if (number != nullptr && is_whole(*number))
+      take_declared(graph, number->name, symbols, known);
+    for (const auto& made : tensors_in(output))
+      take_declared(graph, made, symbols, known);
+  }
+}
+
 // Floats and truths that a graph computes are nobody's size: they have no
 // rule, and neither has what is computed from them.
 bool whole(const Node& node, const Inferred& known) {
@@ -129,19 +143,28 @@ bool infer_node(const Node& node, Inferred& known) {
   return true;
 }
 
-Inferred infer(const Graph& graph, const Symbols& symbols) {
+Inferred infer_by_rules(const Graph& graph, const Symbols& symbols) {
   Inferred known;
   for (const auto& input : graph.inputs)
     take_declared(graph, input.value, symbols, known);
   for (const auto& node : graph.nodes)
     if (!infer_node(node, known))
-      for (const auto& output : node.outputs) {
-        const auto* number = std::get_if<NumberName>(&output);
-        if (number != nullptr && is_whole(*number))
-          take_declared(graph, number->name, symbols, known);
-        for (const auto& made : tensors_in(output))
-          take_declared(graph, made, symbols, known);
-      }
+      take_all_declared(graph, node, symbols, known);
+  return known;
+}
+
+Inferred infer(const Graph& graph, const Symbols& symbols) {
+  Inferred known;
+  for (const auto& input : graph.inputs)
+    take_declared(graph, input.value, symbols, known);
+  for (const auto& node : graph.nodes) {
+    // The rule is asked where the file says nothing that can be computed.
+    try {
+      take_all_declared(graph, node, symbols, known);
+    } catch (const Error&) {
+      if (!infer_node(node, known)) throw;
+    }
+  }
   return known;
 }
 

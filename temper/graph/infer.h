@@ -23,10 +23,14 @@ struct Inferred {
   std::map<std::string, std::int64_t> numbers;
 };
 
-// All values, the graph's symbols having these values ({"s77", 32}). A node
-// whose operator has no rule takes the shapes the graph declares. Error, naming
-// node, module and the user's line, when shapes do not fit together.
+// All values, the graph's symbols having these values ({"s77", 32}). The shapes
+// that the graph declares are believed: whoever made it ran it. Only where one
+// cannot be computed is the operator's rule asked.
 Inferred infer(const Graph& graph, const Symbols& symbols);
+
+// The same by the operators' rules alone, as far as there are some. Error,
+// naming node, module and the user's line, when shapes do not fit together.
+Inferred infer_by_rules(const Graph& graph, const Symbols& symbols);
 
 // One node: `known` holds what it reads, and then what it makes too. False when
 // the operator has no rule.

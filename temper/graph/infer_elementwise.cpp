@@ -211,8 +211,7 @@ const ShapeRules& elementwise_rules() {
           "fmod",         "where",       "lerp",       "addcmul",
           "addcdiv",      "clamp",       "clip",       "clamp_min",
           "clamp_max",    "bitwise_and", "bitwise_or", "bitwise_xor",
-          "floor_divide", "__and__",     "__or__",     "__xor__",
-          "prelu"})
+          "floor_divide", "__and__",     "__or__",     "__xor__"})
       all.push_back({name, arithmetic});
     for (const char* name :
          {"eq",
@@ -247,6 +246,7 @@ const ShapeRules& elementwise_rules() {
           "selu",
           "celu",
           "leaky_relu",
+          "prelu",
           "mish",
           "softplus",
           "softsign",

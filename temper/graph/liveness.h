@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "temper/graph/convolution_case.h"
 #include "temper/graph/placement.h"
 
 namespace temper::graph {
@@ -27,6 +28,9 @@ struct LivenessOptions {
   // Of the CPU that computes, which decide what goes to oneDNN; 0: a device
   // without it.
   int threads = 2;
+  // Asked for a convolution that may be where the peak is; empty, or where it
+  // has no answer: oneDNN's copies by rule, as they are with AVX-512.
+  ConvolutionBytes convolution_bytes = {};
   // What each node takes while it runs forward, and gives back; or empty.
   std::vector<std::int64_t> scratch_bytes = {};
 };

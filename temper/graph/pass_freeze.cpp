@@ -8,6 +8,7 @@
 #include "temper/graph/effects.h"
 #include "temper/graph/norm_mode.h"
 #include "temper/graph/passes.h"
+#include "temper/graph/ties.h"
 
 namespace temper::graph {
 namespace {
@@ -70,7 +71,13 @@ Passed freeze(
   std::vector<std::string> names;
   for (const Input* input : graph.inputs_of(InputKind::kParameter))
     names.push_back(input->target);
-  const std::set<std::string> hits = matching(names, patterns, "parameter");
+  std::set<std::string> hits = matching(names, patterns, "parameter");
+  // A tensor is frozen under all its names or under none.
+  for (const auto& group : tied_names(program))
+    if (std::any_of(group.begin(), group.end(), [&](const std::string& name) {
+          return hits.count(name) > 0;
+        }))
+      hits.insert(group.begin(), group.end());
   std::int64_t values = 0;
   std::int64_t all = 0;
   for (Input& input : graph.inputs) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -67,6 +68,14 @@ Passed mark_recompute(
 // The same, with the modules chosen by the forecast: the level of the module
 // tree that leaves the lowest peak at this batch. Unmarked when none does.
 Passed choose_recompute(const Program& program, std::int64_t batch);
+
+// The batch that an export without dynamic_shapes has; 0 when it has none, or
+// its inputs have different ones.
+std::int64_t fixed_batch(const Graph& graph);
+
+// A model that was exported for one batch, for any batch: no value when
+// something in its graph may depend on the number.
+std::optional<Program> free_batch(const Program& program);
 
 // "features.*" against "features.0.weight": * stands for any text.
 bool matches(const std::string& pattern, const std::string& name);

@@ -111,6 +111,10 @@ const ZipFile::Entry* Archive::find(
   return zip_.find(cat(root_, "data/", folder, "/", path_name));
 }
 
+const ZipFile::Entry* Archive::find_extra(const std::string& name) const {
+  return zip_.find(cat(root_, kExtraFolder, name));
+}
+
 Json Archive::parse(const ZipFile::Entry& entry) const {
   if (entry.bytes > kSmallText && entry.bytes / kTextRatio > entry.packed_bytes)
     throw Unreadable(cat(

@@ -9,6 +9,9 @@
 
 namespace temper::graph::pt2 {
 
+// Where torch.export keeps texts that belong to a model.
+constexpr const char* kExtraFolder = "extra/";
+
 class Archive {
  public:
   // Unreadable, with what to do, when no model that temper reads is in it.
@@ -22,6 +25,9 @@ class Archive {
   const ZipFile::Entry* find(
       const std::string& folder,
       const std::string& path_name) const;
+
+  // An extra file's text; null when there is none.
+  const ZipFile::Entry* find_extra(const std::string& name) const;
 
   const ZipFile& zip() const {
     return zip_;

@@ -246,9 +246,9 @@ Argument read_argument(const Json& json) {
   if (found != readers().end()) return found->second(value);
   if (kind == "as_graph")
     throw Unreadable(
-        "it runs a graph of its own (control flow such as torch.cond), which "
-        "temper does not",
-        "Write the model without it: torch.where, or both branches.");
+        "it runs a graph of its own, which temper does not",
+        "Write the model without it.");
+  if (kind == "as_complex") refuse_complex();
   throw Unreadable(
       cat("it has an argument of the kind ",
           shown(kind),

@@ -1,25 +1,12 @@
+#include <set>
+
 #include "temper/base/text.h"
 #include "temper/graph/pt2_arguments.h"
+#include "temper/graph/pt2_nodes.h"
 #include "temper/graph/pt2_program.h"
-#include "temper/graph/pt2_trace.h"
-#include "temper/graph/pt2_values.h"
 
-// Nodes are read first, so that what is wrong with a value can be told with the
-// node that makes it.
 namespace temper::graph::pt2 {
 namespace {
-
-constexpr std::string_view kOperators = "torch.ops.";
-
-// "conv2d (aten.conv2d.default in features.0.0, net.py:27)"
-std::string place_of(const Node& node) {
-  const auto made = values_made(node);
-  std::string place = cat(
-      "node ", made.empty() ? "" : shown(made[0]) + " ", "(", shown(node.op));
-  if (!node.module.empty()) place += cat(" in ", shown(node.module));
-  if (!node.source.empty()) place += cat(", ", shown(node.source));
-  return place + ")";
-}
 
 class GraphReader {
  public:
@@ -30,14 +17,8 @@ class GraphReader {
         signature_(need(module_, "signature")) {}
 
   Graph read() {
-    for (const Json& each : list_of(need(graph_json_, "nodes"), "nodes"))
-      node(each);
     inputs();
-    outputs();
-    tensors();
-    numbers("sym_int_values");
-    numbers("sym_float_values");
-    numbers("sym_bool_values");
+    nodes();
     symbols();
     calling();
     if (const Json* version = find(program_, "torch_version"))
@@ -46,40 +27,15 @@ class GraphReader {
   }
 
  private:
-  void node(const Json& json) {
-    Node node;
-    node.op = name_of(need(json, "target"), "target");
-    if (starts_with(node.op, kOperators)) node.op.erase(0, kOperators.size());
-    if (node.op.empty()) throw Unreadable("a node has no operator");
-    if (const Json* metadata = find(json, "metadata"))
-      for (const auto& [key, value] : object_of(*metadata, "metadata").items())
-        if (value.is_string()) node.metadata[key] = value.get<std::string>();
-    if (node.metadata.count("nn_module_stack") > 0)
-      node.module = module_of(node.metadata["nn_module_stack"]);
-    if (node.metadata.count("stack_trace") > 0)
-      node.source = source_of(node.metadata["stack_trace"]);
-    // Results first: they give the node its name in messages.
-    const Json& results = list_of(need(json, "outputs"), "outputs");
-    at_place(place_of(node), [&] {
-      for (const Json& each : results)
-        node.outputs.push_back(read_result(each));
-    });
-    at_place(place_of(node), [&] {
-      for (const Json& each : list_of(need(json, "inputs"), "inputs"))
-        node.inputs.push_back(argument(each));
-    });
-    graph_.nodes.push_back(std::move(node));
-  }
-
-  static NamedArgument argument(const Json& json) {
-    NamedArgument made;
-    made.name = text_of(need(json, "name"), "name");
-    made.value = read_argument(need(json, "arg"));
-    const Json* kind = find(json, "kind");
-    constexpr std::int64_t kKeyword = 2;
-    if (kind != nullptr && !kind->is_null())
-      made.keyword = int_of(*kind, "kind") == kKeyword;
-    return made;
+  void nodes() {
+    std::set<std::string> still;
+    for (const Input& input : graph_.inputs)
+      if (input.kind != InputKind::kParameter) still.insert(input.value);
+    NodeReader reader(graph_, std::move(still));
+    reader.read(graph_json_);
+    outputs();
+    for (Output& output : graph_.outputs)
+      reader.rename(output.value);
   }
 
   void inputs() {
@@ -151,38 +107,6 @@ class GraphReader {
       }
       graph_.outputs.push_back(std::move(output));
     }
-  }
-
-  // Values are described apart from the nodes that make them.
-  std::string maker_of(const std::string& value) const {
-    for (const Node& node : graph_.nodes)
-      for (const std::string& name : values_made(node))
-        if (name == value) return place_of(node);
-    return cat("the value ", shown(value));
-  }
-
-  void tensors() {
-    const Json& values =
-        object_of(need(graph_json_, "tensor_values"), "tensor_values");
-    for (const auto& [name, json] : values.items())
-      try {
-        graph_.tensors.emplace(name, read_meta(json));
-      } catch (const Unreadable& problem) {
-        throw Unreadable(
-            cat(maker_of(name), ": ", problem.why()), problem.hint());
-      }
-  }
-
-  void numbers(const char* field) {
-    const Json* values = find(graph_json_, field);
-    if (values == nullptr) return;
-    for (const auto& [name, json] : object_of(*values, field).items())
-      try {
-        graph_.numbers.emplace(name, read_number(json));
-      } catch (const Unreadable& problem) {
-        throw Unreadable(
-            cat(maker_of(name), ": ", problem.why()), problem.hint());
-      }
   }
 
   void symbols() {

@@ -37,7 +37,9 @@ std::string newer_hint(const Json& program) {
       ": export with PyTorch 2.14, or update temper.");
 }
 
-Program read_program(const ZipFile& zip) {
+using MayLack = WeightsReader::MayLack;
+
+Program read_program(const ZipFile& zip, MayLack may_lack) {
   const Archive archive(zip);
   const Json json = archive.program();
   Program program;
@@ -48,7 +50,7 @@ Program read_program(const ZipFile& zip) {
     throw Unreadable(problem.why(), hint.empty() ? problem.hint() : hint);
   }
   validate(program.graph);
-  WeightsReader weights(archive);
+  WeightsReader weights(archive, may_lack);
   for (Input& input : program.graph.inputs) {
     if (input.kind == InputKind::kUser) continue;
     at_place(shown(input.target), [&] {
@@ -67,21 +69,47 @@ Program read_program(const ZipFile& zip) {
   return program;
 }
 
-} // namespace
-} // namespace pt2
-
-Program read_pt2(const std::filesystem::path& path) {
+template <class Read>
+auto open(const std::filesystem::path& path, const Read& read) {
   const ZipFile zip(
       path,
       "graph",
       "Is it a whole .pt2 file, as torch.export.save writes them?");
   try {
-    return pt2::read_program(zip);
-  } catch (const pt2::Unreadable& problem) {
+    return read(zip);
+  } catch (const Unreadable& problem) {
     throw Error(
         cat("[graph] cannot read ", path.string(), ": ", problem.why(), "."),
         problem.hint().empty() ? "Export the model again." : problem.hint());
   }
+}
+
+} // namespace
+} // namespace pt2
+
+Program read_pt2(const std::filesystem::path& path) {
+  return pt2::open(path, [](const ZipFile& zip) {
+    return pt2::read_program(zip, pt2::MayLack::kNothing);
+  });
+}
+
+Program read_pt2_without_weights(const std::filesystem::path& path) {
+  return pt2::open(path, [](const ZipFile& zip) {
+    return pt2::read_program(zip, pt2::MayLack::kWeights);
+  });
+}
+
+std::optional<std::string> read_pt2_extra(
+    const std::filesystem::path& path,
+    const std::string& name) {
+  return pt2::open(path, [&](const ZipFile& zip) -> std::optional<std::string> {
+    const pt2::Archive archive(zip);
+    const ZipFile::Entry* entry = archive.find_extra(name);
+    if (entry == nullptr) return std::nullopt;
+    const SharedBytes text = zip.read(*entry);
+    return std::string(
+        reinterpret_cast<const char*>(text.data.get()), text.size);
+  });
 }
 
 } // namespace temper::graph

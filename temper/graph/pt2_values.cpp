@@ -69,14 +69,25 @@ Json write_size(const Size& size) {
   return write_number(size, NumberKind::kInt);
 }
 
+void refuse_complex() {
+  throw Unreadable(
+      "it computes with complex numbers, which temper does not read",
+      "Write it with real numbers: real and imaginary part as two tensors, a "
+      "Fourier transform as a matrix product with its cosines and sines.");
+}
+
 DType read_dtype(const Json& json) {
   const std::int64_t code = int_of(json, "dtype");
+  constexpr std::int64_t kFirstComplex = 9;
+  constexpr std::int64_t kLastComplex = 11;
+  if (code >= kFirstComplex && code <= kLastComplex) refuse_complex();
   const auto type = dtype_of_code(code);
   if (!type)
     throw Unreadable(
         cat("it has elements of a type (",
             code,
-            " in torch.export's count) that temper does not know"));
+            " in torch.export's count) that temper does not know"),
+        "Compute in float32, float64, float16 or bfloat16.");
   return *type;
 }
 

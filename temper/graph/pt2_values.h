@@ -18,6 +18,7 @@ Size read_number(const Json& json);
 Json write_number(const Size& size, NumberKind kind);
 
 DType read_dtype(const Json& json);
+[[noreturn]] void refuse_complex();
 Device read_device(const Json& json);
 Json write_device(const Device& device);
 

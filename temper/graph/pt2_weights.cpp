@@ -11,6 +11,8 @@ namespace {
 
 constexpr int kStrided = 7;
 constexpr std::uint64_t kSmallGather = 1 << 20;
+// Bytes of zeros for one tensor; they cost memory once somebody writes to them.
+constexpr std::uint64_t kMostZeros = std::uint64_t{64} << 30;
 
 // Which elements of a storage a tensor is.
 struct View {
@@ -79,6 +81,17 @@ void gather(const View& view, const std::byte* storage, std::byte* out) {
   }
 }
 
+SharedBytes zeros_for(const TensorMeta& meta) {
+  std::vector<std::int64_t> sizes;
+  for (const Size& each : meta.sizes)
+    sizes.push_back(fixed(each));
+  const auto elements = static_cast<std::uint64_t>(element_count(sizes));
+  if (elements > kMostZeros / bytes_of(meta.dtype))
+    throw Unreadable(cat("it would have ", count_text(elements), " elements"));
+  const TensorData made = make_tensor(meta.dtype, sizes).data;
+  return {made.bytes, made.byte_count};
+}
+
 bool is_boolean(const TensorData& data) {
   for (std::size_t i = 0; i < data.byte_count; ++i)
     if (std::to_integer<int>(data.bytes.get()[i]) > 1) return false;
@@ -87,8 +100,9 @@ bool is_boolean(const TensorData& data) {
 
 } // namespace
 
-WeightsReader::WeightsReader(const Archive& archive)
+WeightsReader::WeightsReader(const Archive& archive, MayLack may_lack)
     : archive_(archive),
+      may_lack_(may_lack),
       weights_(archive.payload("weights")),
       constants_(archive.payload("constants")) {
   // A view that repeats or turns its elements is copied; so much at most.
@@ -111,11 +125,14 @@ const Json* WeightsReader::find(
 
 const SharedBytes& WeightsReader::storage(
     const std::string& folder,
-    const std::string& name) {
+    const std::string& name,
+    const TensorMeta& meta) {
   const auto key = cat(folder, "/", name);
   if (const auto found = storages_.find(key); found != storages_.end())
     return found->second;
   const auto* entry = archive_.find(folder, name);
+  if (entry == nullptr && may_lack_ == MayLack::kWeights && folder == "weights")
+    return storages_[key] = zeros_for(meta);
   if (entry == nullptr)
     throw Unreadable(cat("the archive has no entry ", shown(key)));
   return storages_[key] = archive_.zip().read(*entry);
@@ -138,7 +155,7 @@ WeightsReader::Weight WeightsReader::read(
     throw Unreadable(
         "its values are sparse", "Make it dense before torch.export.save.");
   const std::string name = name_of(need(*about, "path_name"), "path_name");
-  const SharedBytes& bytes = storage(folder, name);
+  const SharedBytes& bytes = storage(folder, name, meta);
   const View view = view_of(meta, bytes.size);
 
   Weight weight;

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "temper/graph/graph.h"
 #include "temper/graph/pt2_archive.h"
 #include "temper/graph/weights.h"
 
@@ -12,7 +13,12 @@ namespace temper::graph::pt2 {
 
 class WeightsReader {
  public:
-  explicit WeightsReader(const Archive& archive);
+  // The part an archive may leave out: `kWeights` gives zeros for parameters
+  // and lasting buffers without bytes.
+  enum class MayLack { kNothing, kWeights };
+  explicit WeightsReader(
+      const Archive& archive,
+      MayLack may_lack = MayLack::kNothing);
 
   struct Weight {
     TensorData data;
@@ -27,9 +33,11 @@ class WeightsReader {
   find(const std::string& target, bool constant, std::string& folder);
   const SharedBytes& storage(
       const std::string& folder,
-      const std::string& name);
+      const std::string& name,
+      const TensorMeta& meta);
 
   const Archive& archive_;
+  MayLack may_lack_;
   Json weights_;
   Json constants_;
   // Unpacked once, so that names which share a storage share its bytes.

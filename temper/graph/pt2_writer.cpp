@@ -3,6 +3,7 @@
 #include "temper/base/text.h"
 #include "temper/base/zip_writer.h"
 #include "temper/graph/pt2.h"
+#include "temper/graph/pt2_archive.h"
 #include "temper/graph/pt2_program.h"
 #include "temper/graph/pt2_values.h"
 
@@ -21,8 +22,15 @@ std::string text(const Json& json) {
 // that share their bytes share a file.
 class WeightsWriter {
  public:
-  WeightsWriter(ZipWriter& zip, std::string folder, std::string prefix)
-      : zip_(zip), folder_(std::move(folder)), prefix_(std::move(prefix)) {}
+  WeightsWriter(
+      ZipWriter& zip,
+      std::string folder,
+      std::string prefix,
+      bool values = true)
+      : zip_(zip),
+        folder_(std::move(folder)),
+        prefix_(std::move(prefix)),
+        values_(values) {}
 
   void add(const Input& input, const TensorData& data, TensorMeta meta) {
     // Nobody else's bytes have the same address; no bytes have no address.
@@ -30,7 +38,9 @@ class WeightsWriter {
         files_.try_emplace({data.bytes.get(), data.byte_count}, "");
     if (fresh || data.bytes == nullptr) {
       place->second = cat(prefix_, count_++);
-      zip_.add(cat(folder_, place->second), data.bytes.get(), data.byte_count);
+      if (values_)
+        zip_.add(
+            cat(folder_, place->second), data.bytes.get(), data.byte_count);
     }
     meta.strides = contiguous_strides(meta.sizes);
     meta.storage_offset = 0;
@@ -52,18 +62,23 @@ class WeightsWriter {
   ZipWriter& zip_;
   std::string folder_;
   std::string prefix_;
+  bool values_; // false: only which there are, and which of them are one
   std::map<std::pair<const std::byte*, std::size_t>, std::string> files_;
   int count_ = 0;
   // Python's state dict has the order of this text.
   std::string config_;
 };
 
-void write(const Program& program, const std::filesystem::path& path) {
+void write(
+    const Program& program,
+    const std::filesystem::path& path,
+    const ExtraFiles& extra,
+    bool values) {
   ZipWriter zip(path);
   const std::string root = cat(path.stem().string(), "/");
   const std::string weights_folder = root + "data/weights/";
   const std::string constants_folder = root + "data/constants/";
-  WeightsWriter weights(zip, weights_folder, "weight_");
+  WeightsWriter weights(zip, weights_folder, "weight_", values);
   WeightsWriter constants(zip, constants_folder, "tensor_");
   for (const Input& input : program.graph.inputs) {
     if (input.kind == InputKind::kUser) continue;
@@ -84,15 +99,27 @@ void write(const Program& program, const std::filesystem::path& path) {
   zip.add(root + "archive_version", "0");
   zip.add(root + "byteorder", "little");
   zip.add(root + ".data/version", "6\n");
+  for (const auto& [name, content] : extra)
+    zip.add(cat(root, kExtraFolder, name), content);
   zip.commit();
 }
 
 } // namespace
 } // namespace pt2
 
-void write_pt2(const Program& program, const std::filesystem::path& path) {
+void write_pt2(
+    const Program& program,
+    const std::filesystem::path& path,
+    const ExtraFiles& extra) {
   validate(program);
-  pt2::write(program, path);
+  pt2::write(program, path, extra, true);
+}
+
+void write_pt2_without_weights(
+    const Program& program,
+    const std::filesystem::path& path) {
+  validate(program);
+  pt2::write(program, path, {}, false);
 }
 
 } // namespace temper::graph

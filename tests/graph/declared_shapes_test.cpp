@@ -42,7 +42,7 @@ Shape declared(const TensorMeta& meta, const Symbols& symbols) {
 }
 
 void expect_declared(const Graph& graph, const Symbols& symbols) {
-  const Inferred known = infer(graph, symbols);
+  const Inferred known = infer_by_rules(graph, symbols);
   for (const auto& [name, meta] : graph.tensors) {
     ASSERT_TRUE(known.tensors.count(name) > 0) << name;
     EXPECT_EQ(known.tensors.at(name), declared(meta, symbols)) << name;
@@ -55,7 +55,7 @@ void expect_declared(const Graph& graph, const Symbols& symbols) {
 
 // How views lie over their base; strides of sizes of 1 mean nothing.
 void expect_declared_strides(const Graph& graph, const Symbols& symbols) {
-  const Inferred known = infer(graph, symbols);
+  const Inferred known = infer_by_rules(graph, symbols);
   const Placement places = place(graph, known, symbols, true);
   for (const auto& [name, lay] : places.values) {
     const TensorMeta& meta = graph.tensors.at(name);
@@ -72,7 +72,7 @@ void expect_all(const fs::path& path) {
   const Graph graph = read_pt2(path).graph;
   const Symbols example = bind_batch(graph, 4);
   EXPECT_THAT(
-      operators_without_rule(graph, infer(graph, example)),
+      operators_without_rule(graph, infer_by_rules(graph, example)),
       IsSubsetOf(kWithoutRule));
   for (const std::int64_t batch : {2, 4, 7, 64})
     expect_declared(graph, bind_batch(graph, batch));

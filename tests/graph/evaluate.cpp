@@ -40,6 +40,17 @@ class Runner {
     if (op == "relu") return each(x, [](double v) { return std::fmax(v, 0); });
     if (op == "relu_")
       return each_in_place(x, [](double v) { return std::fmax(v, 0); });
+    if (op == "clone" || op == "to") return x;
+    if (op == "permute") return permuted(x, std::get<Ints>(*node.find("dims")));
+    if (op == "softmax") return soft_maximum(x);
+    if (op == "sigmoid")
+      return each(x, [](double v) { return 1 / (1 + std::exp(-v)); });
+    if (op == "exp") return each(x, [](double v) { return std::exp(v); });
+    if (op == "isnan")
+      return each(x, [](double v) { return std::isnan(v) ? 1 : 0; });
+    if (op == "where") return chosen(node);
+    if (op == "sub" || op == "div" || (op == "mul" && has(node, "other")))
+      return with_other(op, node);
     if (op == "mul")
       return each(x, [&](double v) { return v * number(node, "other", 1); });
     if (op == "add" || op == "add_") return added(op == "add_", node);
@@ -76,8 +87,89 @@ class Runner {
     const double step = number(node, "other", 0);
     Array made = in_place ? x : each(x, [](double v) { return v; });
     for (std::size_t i = 0; i < made.values().size(); ++i)
-      made.values()[i] +=
-          has(node, "other") ? argument(node, "other").values()[i] : step;
+      made.values()[i] += has(node, "other")
+          ? spread(argument(node, "other"), made.sizes, i)
+          : step;
+    return made;
+  }
+
+  // The element of `small` that goes with element `at` of a tensor of `sizes`.
+  static double spread(
+      const Array& small,
+      const std::vector<std::int64_t>& sizes,
+      std::size_t at) {
+    std::size_t place = 0;
+    std::size_t step = 1;
+    for (std::size_t back = 1; back <= small.sizes.size(); ++back) {
+      const auto whole = static_cast<std::size_t>(sizes[sizes.size() - back]);
+      const auto part =
+          static_cast<std::size_t>(small.sizes[small.sizes.size() - back]);
+      if (part != 1) place += at % whole * step;
+      step *= part;
+      at /= whole;
+    }
+    return small.values()[place];
+  }
+
+  Array with_other(const std::string& op, const Node& node) const {
+    const Array& x = values_.at(subject_of(node));
+    Array made = make_array(x.sizes);
+    for (std::size_t i = 0; i < made.values().size(); ++i) {
+      const double other = has(node, "other")
+          ? spread(argument(node, "other"), x.sizes, i)
+          : number(node, "other", 1);
+      const double value = x.values()[i];
+      made.values()[i] = op == "sub" ? value - other
+          : op == "div"              ? value / other
+                                     : value * other;
+    }
+    return made;
+  }
+
+  // "self", spread over the others, where the condition holds.
+  Array chosen(const Node& node) const {
+    const Array& condition = argument(node, "condition");
+    const Array& other = argument(node, "other");
+    Array made = make_array(other.sizes);
+    for (std::size_t i = 0; i < made.values().size(); ++i)
+      made.values()[i] = condition.values()[i] != 0
+          ? spread(argument(node, "self"), other.sizes, i)
+          : other.values()[i];
+    return made;
+  }
+
+  static Array permuted(const Array& x, const Ints& dims) {
+    std::vector<std::int64_t> sizes;
+    for (const std::int64_t dim : dims)
+      sizes.push_back(x.sizes[static_cast<std::size_t>(dim)]);
+    Array made = make_array(sizes);
+    for (std::size_t i = 0; i < made.values().size(); ++i) {
+      std::vector<std::size_t> index(dims.size());
+      std::size_t rest = i;
+      for (std::size_t d = dims.size(); d-- > 0;) {
+        const auto size = static_cast<std::size_t>(sizes[d]);
+        index[static_cast<std::size_t>(dims[d])] = rest % size;
+        rest /= size;
+      }
+      std::size_t from = 0;
+      for (std::size_t d = 0; d < index.size(); ++d)
+        from = from * static_cast<std::size_t>(x.sizes[d]) + index[d];
+      made.values()[i] = x.values()[from];
+    }
+    return made;
+  }
+
+  // Over the last dimension of two.
+  static Array soft_maximum(const Array& x) {
+    Array made = each(x, [](double v) { return std::exp(v); });
+    const auto classes = static_cast<std::size_t>(x.sizes.at(1));
+    for (std::size_t row = 0; row < made.values().size(); row += classes) {
+      double sum = 0;
+      for (std::size_t i = 0; i < classes; ++i)
+        sum += made.values()[row + i];
+      for (std::size_t i = 0; i < classes; ++i)
+        made.values()[row + i] /= sum;
+    }
     return made;
   }
 

@@ -233,6 +233,35 @@ TEST(Infer, ABatchReachesEveryValue) {
   EXPECT_THROW(bind_batch(graph, 0), Error);
 }
 
+TEST(Infer, TheFileIsBelievedWhereARuleContradictsIt) {
+  Graph graph = small_graph();
+  // A rule would refuse 3 columns against a weight of 5, and it is asked only
+  // by those who want to know.
+  graph.tensors["p_w"].sizes = {4, 5};
+  const Symbols symbols = bind_batch(graph, 32);
+  EXPECT_EQ(infer(graph, symbols).tensors.at("linear").sizes, (Ints{32, 4}));
+  EXPECT_THROW(infer_by_rules(graph, symbols), Error);
+}
+
+TEST(Infer, ARuleHelpsWhereTheFileSaysNothing) {
+  Graph graph = small_graph();
+  graph.tensors["linear"].sizes[0] = linear_size("u0", 8, 1, 0);
+  EXPECT_EQ(
+      infer(graph, {{"s77", 32}}).tensors.at("linear").sizes, (Ints{32, 4}));
+}
+
+TEST(Infer, PReluHasAWeightForEachChannel) {
+  Inferred known;
+  known.tensors["x"] = {DType::kFloat32, {8, 16, 4, 4}};
+  known.tensors["w"] = {DType::kFloat32, {16}};
+  const Node node = make_node(
+      "aten.prelu.default",
+      {{"self", TensorName{"x"}}, {"weight", TensorName{"w"}}},
+      {TensorName{"y"}});
+  ASSERT_TRUE(infer_node(node, known));
+  EXPECT_EQ(known.tensors.at("y").sizes, (Ints{8, 16, 4, 4}));
+}
+
 TEST(Infer, ABatchThatIsAMultipleOfASymbolIsSolved) {
   Graph graph = small_graph();
   graph.tensors["x"].sizes[0] = linear_size("s77", 8, 2, 0);

@@ -23,7 +23,7 @@ headed(const Program& program, std::int64_t classes, std::uint64_t seed = 1) {
 void expect_shapes_follow(const Graph& graph, std::int64_t batch) {
   const Symbols symbols = bind_batch(graph, batch);
   Graph undeclared = graph;
-  const Inferred known = infer(graph, symbols);
+  const Inferred known = infer_by_rules(graph, symbols);
   for (const auto& [value, inferred] : known.tensors) {
     std::vector<std::int64_t> declared;
     for (const Size& size : graph.meta(value).sizes)

@@ -2,10 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "pt2_files.h"
+#include "temper/graph/infer.h"
+#include "temper/graph/passes.h"
 #include "temper/graph/pt2.h"
 
 namespace temper::graph {
@@ -13,6 +16,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 const Node& node_making(const Graph& graph, const std::string& value) {
   for (const Node& node : graph.nodes)
@@ -193,11 +197,53 @@ TEST(ReadPt2, InputsAndResultsKeepPythonsCallingConvention) {
   EXPECT_THAT(graph.calling.out_spec, HasSubstr("logits"));
 }
 
-TEST(ReadPt2, ControlFlowIsRefusedWithItsPlace) {
-  const auto why = refusal([] { read_pt2(pt2_fixture("branch")); });
-  EXPECT_THAT(why, HasSubstr("higher_order.cond"));
-  EXPECT_THAT(why, HasSubstr("pt2_nets.py:"));
-  EXPECT_THAT(why, HasSubstr("torch.where"));
+TEST(ReadPt2, WhatIsRefusedHasItsPlaceAndAdviceOfItsOwn) {
+  const auto branch = refusal([] { read_pt2(pt2_fixture("branch")); });
+  EXPECT_THAT(branch, HasSubstr("higher_order.cond"));
+  EXPECT_THAT(branch, HasSubstr("pt2_nets.py:"));
+  EXPECT_THAT(branch, HasSubstr("torch.where"));
+  const auto loop = refusal([] { read_pt2(pt2_fixture("loop")); });
+  EXPECT_THAT(loop, HasSubstr("higher_order.while_loop"));
+  EXPECT_THAT(loop, HasSubstr("fixed number of steps"));
+  const auto waves = refusal([] { read_pt2(pt2_fixture("waves")); });
+  EXPECT_THAT(waves, HasSubstr("aten.fft_fft.default"));
+  EXPECT_THAT(waves, HasSubstr("complex numbers"));
+  EXPECT_THAT(waves, HasSubstr("real numbers"));
+  EXPECT_THAT(waves, Not(HasSubstr("Export the model again")));
+}
+
+TEST(ReadPt2, BodiesThatRunOnceAreOrdinaryNodes) {
+  for (const char* name : {"no_grad", "autocast"}) {
+    const Graph graph = read_pt2(pt2_fixture(name)).graph;
+    for (const Node& node : graph.nodes)
+      EXPECT_THAT(node.op, Not(HasSubstr("higher_order"))) << name;
+    validate(graph);
+  }
+}
+
+TEST(ReadPt2, NothingWithoutAGradientReadsAValueThatHasOne) {
+  const Graph graph = read_pt2(pt2_fixture("no_grad")).graph;
+  std::map<std::string, std::string> read_by;
+  for (const Node& node : graph.nodes)
+    for (const std::string& value : values_read(node))
+      read_by[value] += node.op + " ";
+  // The norm of the head's weight is taken of a detached copy.
+  EXPECT_THAT(read_by.at("p_head_weight"), HasSubstr("aten.detach.default"));
+  EXPECT_THAT(read_by.at("p_head_weight"), Not(HasSubstr("norm")));
+  EXPECT_THAT(read_by.at("b_seen"), HasSubstr("mul_"));
+}
+
+TEST(ReadPt2, AutocastIsSpelledOutAsCasts) {
+  const Graph graph = read_pt2(pt2_fixture("autocast")).graph;
+  for (const Node& node : graph.nodes) {
+    if (node.op != "aten.conv2d.default" && node.op != "aten.linear.default")
+      continue;
+    const DType result =
+        graph.meta(std::get<TensorName>(node.outputs.at(0)).name).dtype;
+    for (const NamedArgument& each : node.inputs)
+      for (const std::string& name : tensors_in(each.value))
+        EXPECT_EQ(graph.meta(name).dtype, result) << node.op << " " << name;
+  }
 }
 
 TEST(ReadPt2, AFixedBatchIsExplained) {
@@ -209,6 +255,51 @@ TEST(ReadPt2, AFixedBatchIsExplained) {
   EXPECT_EQ(
       fixed_batch_advice(read_pt2(pt2_fixture("cnn")).graph), std::nullopt);
   EXPECT_EQ(fixed_batch_advice(Graph{}), std::nullopt);
+}
+
+TEST(FreeBatch, WhatDoesNotDependOnTheBatchTakesAny) {
+  const auto freed = free_batch(read_pt2(pt2_fixture("cnn_fixed_batch")));
+  ASSERT_TRUE(freed.has_value());
+  validate(*freed);
+  EXPECT_EQ(fixed_batch(freed->graph), 0);
+  EXPECT_EQ(fixed_batch_advice(freed->graph), std::nullopt);
+  const Symbols symbols = bind_batch(freed->graph, 7);
+  EXPECT_EQ(
+      infer(freed->graph, symbols).tensors,
+      infer_by_rules(freed->graph, symbols).tensors);
+}
+
+TEST(FreeBatch, WhatHasTheBatchInItsGraphKeepsIt) {
+  const Program program = read_pt2(pt2_fixture("hard_batch"));
+  EXPECT_EQ(fixed_batch(program.graph), 4);
+  EXPECT_FALSE(free_batch(program).has_value());
+  // A batch that is a symbol is free already.
+  EXPECT_FALSE(free_batch(read_pt2(pt2_fixture("cnn"))).has_value());
+}
+
+// A view of its first size, a number made of it, a tensor of as many rows: one
+// of them is enough.
+TEST(FreeBatch, EveryUseOfTheNumberKeepsIt) {
+  const Program plain = read_pt2(pt2_fixture("cnn_fixed_batch"));
+  const auto with = [&](const char* op, std::vector<NamedArgument> more) {
+    Program program = plain;
+    const std::string last = tensors_in(program.graph.outputs.back().value)[0];
+    Node node;
+    node.op = op;
+    node.inputs = {{"self", TensorName{last}, false}};
+    node.inputs.insert(node.inputs.end(), more.begin(), more.end());
+    node.outputs = {TensorName{"extra"}};
+    program.graph.tensors["extra"] = program.graph.meta(last);
+    program.graph.nodes.push_back(node);
+    program.graph.outputs.back().value = TensorName{"extra"};
+    return free_batch(program).has_value();
+  };
+  EXPECT_TRUE(with("aten.mul.Tensor", {{"other", 7.0}}));
+  EXPECT_TRUE(with("aten.view.default", {{"size", Ints{-1, 3}}}));
+  EXPECT_FALSE(with("aten.view.default", {{"size", Ints{4, 3}}}));
+  EXPECT_FALSE(with("aten.mul.Tensor", {{"other", 0.25}}));
+  EXPECT_FALSE(with("aten.div.Tensor", {{"other", std::int64_t{4}}}));
+  EXPECT_FALSE(with("aten.expand.default", {{"size", Ints{4, 3}}}));
 }
 
 TEST(ReadPt2, TheSharedNetworksAreRead) {

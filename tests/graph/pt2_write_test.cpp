@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "pt2_files.h"
+#include "temper/base/error.h"
 #include "temper/base/zip_file.h"
 #include "temper/graph/pt2.h"
 
@@ -90,6 +91,50 @@ TEST(WritePt2, TiedWeightsAreWrittenOnceAndStayTied) {
   EXPECT_EQ(
       again.weights.at("embed.weight").bytes.get(),
       again.weights.at("head.weight").bytes.get());
+}
+
+TEST(WritePt2, AnArchiveWithoutWeightsHasTheGraphTheConstantsAndZeros) {
+  const Pt2Folder folder;
+  for (const auto& name : pt2_fixtures()) {
+    const Program program = read_pt2(pt2_fixture(name));
+    const auto path = folder / (name + ".graph");
+    write_pt2_without_weights(program, path);
+    const Program again = read_pt2_without_weights(path);
+    EXPECT_EQ(again.graph, program.graph) << name;
+    for (const Input& input : program.graph.inputs) {
+      if (input.kind == InputKind::kUser) continue;
+      const TensorData& was = program.weights.at(input.target);
+      const TensorData& is = again.weights.at(input.target);
+      ASSERT_EQ(is.byte_count, was.byte_count) << name << input.target;
+      if (was.byte_count == 0) continue;
+      const bool kept = input.kind == InputKind::kConstant || !input.persistent;
+      const std::string zeros(was.byte_count, '\0');
+      const void* const expected =
+          kept ? static_cast<const void*>(was.bytes.get()) : zeros.data();
+      EXPECT_EQ(std::memcmp(is.bytes.get(), expected, was.byte_count), 0)
+          << name << input.target;
+    }
+  }
+  const Program tied = read_pt2_without_weights(folder / "tied.graph");
+  EXPECT_EQ(
+      tied.weights.at("embed.weight").bytes.get(),
+      tied.weights.at("head.weight").bytes.get());
+  EXPECT_LT(
+      std::filesystem::file_size(folder / "cnn.graph"),
+      std::filesystem::file_size(pt2_fixture("cnn")));
+  EXPECT_THROW(read_pt2(folder / "cnn.graph"), Error);
+}
+
+TEST(WritePt2, ExtraFilesGoAlongWhereTorchExportLooksForThem) {
+  const Pt2Folder folder;
+  const auto path = folder / "net.pt2";
+  write_pt2(
+      read_pt2(pt2_fixture("cnn")), path, {{"schema.json", "{\"a\": 1}"}});
+  EXPECT_EQ(read_pt2_extra(path, "schema.json"), "{\"a\": 1}");
+  EXPECT_EQ(read_pt2_extra(path, "other.json"), std::nullopt);
+  const ZipFile zip(path, "test", "");
+  EXPECT_NE(zip.find("net/extra/schema.json"), nullptr);
+  EXPECT_EQ(read_pt2(path).graph, read_pt2(pt2_fixture("cnn")).graph);
 }
 
 TEST(WritePt2, WhatIsFrozenStaysFrozen) {
