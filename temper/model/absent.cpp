@@ -7,7 +7,8 @@ namespace temper::model {
 
 void write_torchscript(
     const graph::Program&,
-    const std::filesystem::path& path) {
+    const std::filesystem::path& path,
+    const std::map<std::string, std::string>&) {
   throw Error(
       cat("[model] cannot write ",
           path.string(),

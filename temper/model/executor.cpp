@@ -8,6 +8,7 @@
 #include "temper/base/error.h"
 #include "temper/base/text.h"
 #include "temper/graph/passes.h"
+#include "temper/libtorch/onednn.h"
 #include "temper/model/executor_run.h"
 #include "temper/model/grouped_norm.h"
 #include "temper/model/tensors.h"
@@ -34,6 +35,30 @@ at::Tensor placed(const at::Tensor& tensor, const Place& place) {
       place.device, follows ? place.floating : tensor.scalar_type());
 }
 
+// The batch that the model was exported for; 0 when it takes any, or does not
+// give one row a sample.
+std::int64_t batch_of_rows(const graph::Graph& graph) {
+  const std::int64_t batch = graph::fixed_batch(graph);
+  for (const graph::Output& output : graph.outputs) {
+    if (output.kind != graph::OutputKind::kUser) continue;
+    for (const std::string& name : graph::tensors_in(output.value)) {
+      const auto& sizes = graph.meta(name).sizes;
+      if (sizes.empty() || sizes[0].value != batch) return 0;
+    }
+  }
+  return batch;
+}
+
+bool has_other_batch(
+    const std::vector<at::Tensor>& inputs,
+    std::int64_t batch) {
+  if (inputs.empty() || inputs[0].dim() == 0 || inputs[0].size(0) == 0)
+    return false;
+  for (const at::Tensor& input : inputs)
+    if (input.dim() == 0 || input.size(0) != inputs[0].size(0)) return false;
+  return inputs[0].size(0) != batch;
+}
+
 } // namespace
 
 struct GraphModule::Body {
@@ -47,22 +72,25 @@ struct GraphModule::Body {
   Place place;
   SharedHooks hooks;
   bool training = true;
+  std::int64_t fixed_batch = 0; // 0: any
 
   void read(const graph::Program& program) {
     std::map<Bytes, at::Tensor> parameters;
+    std::map<Bytes, at::Tensor> buffers;
     for (const auto& input : program.graph.inputs) {
       if (input.kind == graph::InputKind::kUser) continue;
       const auto data = program.weights.find(input.target);
       if (data == program.weights.end())
         throw Error(cat("[model] ", input.target, " has no weights."));
       if (weights.count(input.target) > 0) continue;
-      if (input.kind != graph::InputKind::kParameter) {
+      const bool parameter = input.kind == graph::InputKind::kParameter;
+      if (!parameter && input.kind != graph::InputKind::kBuffer) {
         weights[input.target] = tensor_of(data->second);
         continue;
       }
       const Bytes bytes{
           data->second.bytes.get(), data->second.dtype, data->second.sizes};
-      auto& tensor = parameters[bytes];
+      auto& tensor = parameter ? parameters[bytes] : buffers[bytes];
       if (!tensor.defined() || data->second.byte_count == 0)
         tensor = tensor_of(data->second);
       weights[input.target] = tensor;
@@ -133,7 +161,9 @@ struct GraphModule::Body {
 
 GraphModule::GraphModule(const graph::Program& program, ExecutorOptions options)
     : body_(std::make_unique<Body>()) {
+  libtorch::keep_onednn_from_tiles();
   body_->as_it_came = program.graph;
+  body_->fixed_batch = batch_of_rows(program.graph);
   graph::Program training = graph::switch_mode(program, true).program;
   if (!options.still_norms.empty())
     training = graph::freeze_statistics(training, options.still_norms).program;
@@ -154,8 +184,42 @@ GraphModule::GraphModule(const graph::Program& program, ExecutorOptions options)
 
 GraphModule::~GraphModule() = default;
 
+// A model that was exported for one batch is used with any: what is missing is
+// made up of its last sample, and what comes of that is dropped. In training it
+// would count.
+std::vector<at::Tensor> GraphModule::forward_in_batches(
+    const std::vector<at::Tensor>& inputs) {
+  const std::int64_t batch = body_->fixed_batch;
+  const std::int64_t samples = inputs.at(0).size(0);
+  std::vector<std::vector<at::Tensor>> parts;
+  for (std::int64_t begin = 0; begin < samples; begin += batch) {
+    const std::int64_t count = std::min(batch, samples - begin);
+    std::vector<at::Tensor> part;
+    for (const at::Tensor& input : inputs) {
+      const at::Tensor rows = input.narrow(0, begin, count);
+      auto sizes = input.sizes().vec();
+      sizes[0] = batch - count;
+      part.push_back(
+          count == batch
+              ? rows
+              : at::cat({rows, rows.narrow(0, count - 1, 1).expand(sizes)}));
+    }
+    std::vector<at::Tensor> results = forward_all(part);
+    parts.resize(results.size());
+    for (std::size_t i = 0; i < results.size(); ++i)
+      parts[i].push_back(results[i].narrow(0, 0, count));
+  }
+  std::vector<at::Tensor> whole;
+  for (const auto& part : parts)
+    whole.push_back(part.size() == 1 ? part[0] : at::cat(part));
+  return whole;
+}
+
 std::vector<at::Tensor> GraphModule::forward_all(
     const std::vector<at::Tensor>& inputs) {
+  if (body_->fixed_batch > 0 && !body_->training &&
+      has_other_batch(inputs, body_->fixed_batch))
+    return forward_in_batches(inputs);
   const std::size_t mode = body_->training ? 1 : 0;
   const auto plan = body_->plans[mode];
   Frame frame;

@@ -85,6 +85,9 @@ class GraphModule final : public Module {
   void set_hooks(NodeHooks hooks);
 
  private:
+  std::vector<at::Tensor> forward_in_batches(
+      const std::vector<at::Tensor>& inputs);
+
   struct Body;
   std::unique_ptr<Body> body_;
 };

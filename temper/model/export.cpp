@@ -126,13 +126,17 @@ std::string export_program(
   std::string mode = options.training ? ", train mode" : ", eval mode";
   if (options.format == ExportFormat::kSafetensors) {
     mode.clear();
-    write_safetensors(tensors, path, {{"format", "pt"}}, options.progress);
+    Metadata metadata{{"format", "pt"}};
+    if (!options.schema.empty()) metadata["temper.schema"] = options.schema;
+    write_safetensors(tensors, path, metadata, options.progress);
   } else {
     const auto passed = graph::switch_mode(program, options.training);
+    graph::ExtraFiles extra;
+    if (!options.schema.empty()) extra["schema.json"] = options.schema;
     if (options.format == ExportFormat::kPt2)
-      graph::write_pt2(passed.program, path);
+      graph::write_pt2(passed.program, path, extra);
     else
-      write_torchscript(passed.program, path);
+      write_torchscript(passed.program, path, extra);
   }
   return cat(
       export_format(options.format).name,

@@ -39,6 +39,10 @@ struct ExportOptions {
   ExportFormat format = ExportFormat::kPt2;
   bool training = false; // dropout on, batch statistics; not in a state dict
   BytesProgress progress; // of the formats that tell
+  // The schema's JSON, which goes along: an extra file schema.json of .pt2 and
+  // TorchScript, "temper.schema" among the metadata of safetensors. Empty:
+  // none.
+  std::string schema = {};
 };
 
 // Says what was written: "TorchScript, eval mode, 62 tensors, 44.7 MiB".

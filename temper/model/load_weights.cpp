@@ -7,6 +7,7 @@
 #include "temper/base/error.h"
 #include "temper/base/nearest.h"
 #include "temper/base/text.h"
+#include "temper/graph/ties.h"
 #include "temper/model/safetensors_header.h"
 
 namespace temper::model {
@@ -127,6 +128,31 @@ std::string hint_for(const WeightsMatch& match, const Graph& graph) {
   return "Check the model's name, its width and its number of classes.";
 }
 
+// A checkpoint has a tied tensor under one of its names, a file of safetensors
+// often too: the other names follow it.
+void follow_ties(const graph::Program& program, WeightsMatch& match) {
+  for (const auto& group : graph::tied_names(program)) {
+    const auto given =
+        std::find_if(group.begin(), group.end(), [&](const std::string& name) {
+          return match.fits.count(name) > 0;
+        });
+    if (given == group.end()) continue;
+    for (const std::string& name : group) {
+      if (std::find(match.fresh.begin(), match.fresh.end(), name) !=
+          match.fresh.end())
+        throw Error(
+            cat("[model] the last layer cannot be new: ",
+                name,
+                " is tied with ",
+                *given,
+                "."),
+            "Export the model without tying them.");
+      if (std::erase(match.missing, name) > 0)
+        match.fits[name] = match.fits.at(*given);
+    }
+  }
+}
+
 } // namespace
 
 bool WeightsMatch::complete(const LoadOptions& options) const {
@@ -206,7 +232,8 @@ Loaded load_weights(
     const Weights& weights,
     const std::string& file,
     const LoadOptions& options) {
-  const auto match = match_weights(program.graph, weights, options);
+  auto match = match_weights(program.graph, weights, options);
+  follow_ties(program, match);
   if (!match.complete(options))
     throw Error(
         cat("[model] the weights of ",
@@ -215,13 +242,14 @@ Loaded load_weights(
             match_report(match)),
         hint_for(match, program.graph));
   Loaded loaded{program, ""};
+  Weights fitting;
   for (const auto& [target, name] : match.fits) {
     const auto type =
         program.graph.meta(program.graph.find_target(target)->value).dtype;
     const auto& tensor = weights.at(name);
-    loaded.program.weights[target] =
-        tensor.dtype == type ? tensor : widened(tensor, type);
+    fitting[target] = tensor.dtype == type ? tensor : widened(tensor, type);
   }
+  graph::replace_weights(loaded.program, fitting);
   std::vector<std::string> notes{
       cat(plural(static_cast<std::int64_t>(match.fits.size()), "tensor"),
           " of ",

@@ -4,6 +4,8 @@
 
 #include "temper/base/error.h"
 #include "temper/base/text.h"
+#include "temper/libtorch/messages.h"
+#include "temper/model/tensors.h"
 
 namespace temper::model {
 namespace {
@@ -85,12 +87,47 @@ at::Tensor first_tensor(const c10::IValue& value) {
       "Return the network's output from forward().");
 }
 
+// The interpreter's message is a traceback whose last line says what is wrong:
+// "RuntimeError: mat1 and mat2 shapes cannot be multiplied".
+std::string cause_of(const std::string& message) {
+  std::string cause;
+  for (const std::string& line : split(message, '\n'))
+    if (const auto text = trim(line); !text.empty() && text.front() != '~')
+      if (cause.empty() || contains(text, "Error: ")) cause = text;
+  if (const auto colon = cause.find("Error: "); colon != std::string::npos)
+    cause = cause.substr(colon + 7);
+  while (!cause.empty() && cause.back() == '.')
+    cause.pop_back();
+  return cause;
+}
+
 class ScriptModule final : public Module {
  public:
   explicit ScriptModule(torch::jit::Module net) : net_(std::move(net)) {}
 
   at::Tensor forward(const std::vector<at::Tensor>& inputs) override {
-    return first_tensor(net_.forward({inputs.begin(), inputs.end()}));
+    try {
+      return first_tensor(net_.forward({inputs.begin(), inputs.end()}));
+    } catch (const c10::Error&) {
+      throw;
+    } catch (const Error&) {
+      throw;
+    } catch (const std::runtime_error& error) { // the interpreter's
+      const std::string message = error.what();
+      if (libtorch::trouble_of(message) == libtorch::Trouble::memory) throw;
+      std::vector<std::string> given;
+      for (const at::Tensor& input : inputs)
+        given.push_back(tensor_text(input));
+      throw Error(
+          cat("[model] the TorchScript model cannot compute with ",
+              join(given, ", "),
+              ": ",
+              cause_of(message),
+              "."),
+          "Give it inputs of the size it was made for (of images: "
+          "data.image_size), or export the model with torch.export, which "
+          "says what it takes.");
+    }
   }
   std::vector<NamedTensor> parameters() const override {
     std::vector<NamedTensor> all;

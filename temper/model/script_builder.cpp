@@ -7,16 +7,14 @@
 
 #include "temper/base/error.h"
 #include "temper/base/text.h"
-#include "temper/model/attention_nodes.h"
 #include "temper/model/executor_errors.h"
+#include "temper/model/older_nodes.h"
 
 namespace temper::model {
 namespace {
 
 using torch::jit::NamedValue;
 using torch::jit::Symbol;
-
-constexpr const char* kAttention = "aten.scaled_dot_product_attention.default";
 
 // What Python does with numbers, and what TorchScript calls it.
 const std::map<std::string, const char*>& number_operators() {
@@ -135,12 +133,13 @@ void ScriptBuilder::add_node(const graph::Node& node) {
   if (is_assertion(node.op) || add_number(node)) return;
   const bool missing =
       !c10::Dispatcher::singleton().findSchema(operator_name(node.op));
-  if (node.op == kAttention && missing) {
-    for (const auto& part : attention_nodes(node, program_.graph))
+  if (missing) {
+    const auto parts = older_nodes(node, program_.graph);
+    if (parts.empty()) refuse_operator(node);
+    for (const auto& part : parts)
       add_node(part);
     return;
   }
-  if (missing) refuse_operator(node);
   add_operator(node);
 }
 

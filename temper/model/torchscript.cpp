@@ -11,7 +11,8 @@ namespace temper::model {
 
 void write_torchscript(
     const graph::Program& program,
-    const std::filesystem::path& path) {
+    const std::filesystem::path& path,
+    const std::map<std::string, std::string>& extra) {
   torch::jit::Module module = script_modules(program);
   auto* forward = module._ivalue()->compilation_unit()->create_function(
       c10::QualifiedName(*module.type()->name(), "forward"),
@@ -31,7 +32,7 @@ void write_torchscript(
         }
         return bytes;
       };
-  torch::jit::ExportModule(module, write);
+  torch::jit::ExportModule(module, write, {extra.begin(), extra.end()});
   if (failure) std::rethrow_exception(failure);
   file.commit();
 }

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
+#include <string>
 
 #include "temper/graph/program.h"
 
@@ -13,8 +15,11 @@ namespace temper::model {
 // are; the batch stays free where it is free in the graph. What this LibTorch
 // lacks is written as what it has. Durable or absent. Error, naming the node,
 // for what TorchScript cannot say.
+// `extra` are texts that torch.jit.load(path, _extra_files={name: ""}) gives
+// back.
 void write_torchscript(
     const graph::Program& program,
-    const std::filesystem::path& path);
+    const std::filesystem::path& path,
+    const std::map<std::string, std::string>& extra = {});
 
 } // namespace temper::model

@@ -207,6 +207,7 @@ ZooSettings resolve(const Entry& entry, const ZooOptions& asked) {
   refuse_unless_taken(entry, asked.dropout.has_value(), kDropout, "dropout");
   refuse_unless_taken(entry, images, kImages, "classes or image size");
   refuse_unless_taken(entry, !asked.widths.empty(), kWidths, "widths");
+  refuse_unless_taken(entry, !asked.shape.empty(), kWidths, "input's shape");
   refuse_unless_taken(
       entry, asked.context || asked.vocabulary, kText, "context or vocabulary");
 
@@ -216,6 +217,7 @@ ZooSettings resolve(const Entry& entry, const ZooOptions& asked) {
   take_width(asked.width, settings);
   take_dropout(asked.dropout, settings);
   take_widths(asked.widths, settings);
+  settings.shape = asked.shape;
   take(asked.classes, "classes", 1, 1'000'000, settings.classes);
   take(asked.image_size, "image_size", 1, 8192, settings.image_size);
   take(asked.channels, "channels", 1, 65'536, settings.channels);

@@ -31,6 +31,8 @@ struct ZooOptions {
   std::optional<std::int64_t> image_size = {};
   std::optional<std::int64_t> channels = {};
   std::vector<std::int64_t> widths = {}; // mlp's hidden layers
+  // mlp: of one input of any rank, in the place of a square image.
+  std::vector<std::int64_t> shape = {};
   std::optional<std::int64_t> context = {}; // gpt_tiny's characters at once
   std::optional<std::int64_t> vocabulary = {};
   std::uint64_t seed = 0;

@@ -20,6 +20,7 @@ struct ZooSettings {
   std::int64_t image_size = 0;
   std::int64_t channels = 0;
   std::vector<std::int64_t> widths;
+  std::vector<std::int64_t> shape; // of mlp's input; empty: an image
   std::int64_t context = 0;
   std::int64_t vocabulary = 0;
 };

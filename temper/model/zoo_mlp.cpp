@@ -7,7 +7,10 @@ namespace temper::model {
 graph::Blueprint mlp(const ZooSettings& settings) {
   graph::Builder b = start(settings);
   graph::Value x;
-  if (settings.image_size == 1)
+  if (!settings.shape.empty()) {
+    x = b.input("x", graph::DType::kFloat32, settings.shape);
+    if (settings.shape.size() > 1) x = b.flatten("flatten", x, 1);
+  } else if (settings.image_size == 1)
     x = b.input("x", graph::DType::kFloat32, {settings.channels});
   else
     x = b.flatten("flatten", image_input(b, settings), 1);

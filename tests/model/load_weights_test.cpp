@@ -6,7 +6,9 @@
 #include <cmath>
 
 #include "temper/base/error.h"
+#include "temper/graph/pt2.h"
 #include "temper/model/zoo.h"
+#include "tests/paths.h"
 #include "weights_files.h"
 
 namespace temper::model {
@@ -199,6 +201,21 @@ TEST(LoadWeights, TheHeadIsTheLastLayerWithAMatrix) {
   EXPECT_THAT(
       head_parameters(build({.name = "vit_tiny", .image_size = 32}).graph),
       ElementsAre("head.weight", "head.bias"));
+}
+
+TEST(LoadWeights, ATiedTensorIsLoadedFromAnyOfItsNames) {
+  const Program tied = graph::read_pt2(tests::fixtures() / "pt2" / "tied.pt2");
+  for (const char* absent : {"embed.weight", "head.weight"}) {
+    Weights file = tied.weights;
+    file.erase(absent);
+    const auto loaded = load_weights(tied, file, "w").program.weights;
+    EXPECT_EQ(loaded.at("embed.weight").bytes, loaded.at("head.weight").bytes);
+    EXPECT_EQ(bytes_in(loaded.at(absent)), bytes_in(tied.weights.at(absent)));
+  }
+  Weights neither = tied.weights;
+  neither.erase("embed.weight");
+  neither.erase("head.weight");
+  EXPECT_THAT(refusal(tied, neither), HasSubstr("2 missing"));
 }
 
 } // namespace

@@ -126,6 +126,34 @@ TEST(Opaque, torchscript_files_train_and_evaluate) {
   expect_module_manners(*module);
 }
 
+// The interpreter throws a traceback of many lines, which is no c10::Error.
+TEST(Opaque, inputs_of_another_size_are_refused_in_a_sentence) {
+  torch::jit::Module net("Net");
+  net.register_parameter("weight", at::randn({3, 4}).requires_grad_(), false);
+  net.register_attribute("training", c10::BoolType::get(), true);
+  net.define(R"(
+    def forward(self, x):
+        return torch.linear(x, self.weight)
+  )");
+  const auto path = temporary("net.pt");
+  net.save(path.string());
+  const auto module = open_torchscript(path);
+  std::filesystem::remove(path);
+  EXPECT_NO_THROW(module->forward({at::randn({2, 4})}));
+  try {
+    module->forward({at::randn({2, 5})});
+    ADD_FAILURE() << "it was taken";
+  } catch (const Error& error) {
+    EXPECT_THAT(
+        error.what(),
+        testing::AllOf(
+            HasSubstr("the TorchScript model cannot compute with float32 [2, "
+                      "5]: mat1 and mat2 shapes cannot be multiplied"),
+            testing::Not(HasSubstr("\n"))));
+    EXPECT_THAT(error.hint(), HasSubstr("data.image_size"));
+  }
+}
+
 TEST(Opaque, a_file_that_is_no_torchscript_is_refused_in_a_sentence) {
   const auto path = temporary("weights.pth");
   std::ofstream(path) << "not a network";

@@ -7,6 +7,7 @@
 #include <torch/csrc/jit/serialization/import.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "temper/base/error.h"
 #include "temper/base/process.h"
@@ -15,7 +16,9 @@
 #include "temper/graph/passes.h"
 #include "temper/graph/pt2.h"
 #include "temper/model/executor.h"
+#include "temper/model/executor_steps.h"
 #include "temper/model/export.h"
+#include "temper/model/older_nodes.h"
 #include "temper/model/pth.h"
 #include "temper/model/tensors.h"
 #include "temper/model/torchscript.h"
@@ -159,6 +162,34 @@ TEST(TorchScript, RunsExportedNetworksAsTheExecutorDoes) {
     GTEST_SKIP() << "no .pt2 files in " << graph::shared_pt2()
                  << "; TEMPER_SHARED_DATA says where they are";
   expect_runs(nets);
+}
+
+TEST(TorchScript, SpellsOutWhatTheExecutorDoes) {
+  std::set<std::string> spelled;
+  for (const std::string& name : operators_with_older_nodes())
+    spelled.insert(name);
+  for (const auto& [name, maker] : decomposed_steps())
+    EXPECT_EQ(spelled.count(name), 1U) << name;
+  const graph::Pt2Folder folder;
+  for (const char* name : {"modern", "no_grad", "autocast", "per_channel"}) {
+    const Program program =
+        graph::switch_mode(graph::read_pt2(graph::pt2_fixture(name)), false)
+            .program;
+    write_torchscript(program, folder / "net.pt");
+    auto script = torch::jit::load((folder / "net.pt").string());
+    GraphModule module(program);
+    module.set_training(false);
+    const auto sizes =
+        program.graph
+            .meta(program.graph.inputs_of(graph::InputKind::kUser).at(0)->value)
+            .sizes;
+    std::vector<std::int64_t> shape;
+    for (const auto& size : sizes)
+      shape.push_back(size.value);
+    const at::Tensor x = at::randn(shape);
+    const at::Tensor theirs = script.forward({x}).toTensor();
+    EXPECT_TRUE(at::allclose(theirs, module.forward({x}), 1e-5, 1e-6)) << name;
+  }
 }
 
 TEST(TorchScript, KeepsNamesAndTies) {

@@ -100,7 +100,8 @@ TEST(Zoo, every_network_is_sound_at_any_batch) {
     const graph::Graph net = blueprint({.name = line.name}).graph;
     graph::validate(net);
     for (const int batch : {1, 37}) {
-      const graph::Inferred inferred = infer(net, bind_batch(net, batch));
+      const graph::Inferred inferred =
+          infer_by_rules(net, bind_batch(net, batch));
       for (const auto& [name, meta] : net.tensors) {
         ASSERT_EQ(meta.strides.size(), meta.sizes.size()) << name;
         EXPECT_EQ(inferred.tensors.at(name).sizes, shape_at(net, name, batch))
