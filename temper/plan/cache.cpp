@@ -78,10 +78,20 @@ std::optional<RememberedPlan> read_file(const fs::path& file) {
 }
 
 bool worth_remembering(const Plan& plan) {
-  return std::any_of(
-      plan.tried.begin(), plan.tried.end(), [](const Tried& each) {
-        return each.verdict == Verdict::chosen && each.step_s;
-      });
+  return plan.chosen() != nullptr;
+}
+
+// Why it is measured again; empty: it may be used.
+std::string
+too_old(const RememberedPlan& entry, double now_s, double max_age_days) {
+  constexpr double kDay_s = 86'400;
+  const Tried* chosen = entry.plan.chosen();
+  if (!chosen || !chosen->spread) return "it does not say how noisy it is";
+  const double age_s = now_s - entry.saved_s;
+  if (age_s < -kDay_s) return "it comes from the future";
+  if (max_age_days > 0 && age_s > max_age_days * kDay_s)
+    return cat("it is ", decimals(age_s / kDay_s, 0), " days old");
+  return "";
 }
 
 double seconds_since_1970() {
@@ -146,15 +156,25 @@ std::string machine_fingerprint(const machine::Machine& machine) {
   return text;
 }
 
-PlanCache::PlanCache(fs::path folder, std::size_t most)
-    : folder_(std::move(folder)), most_(most) {}
+PlanCache::PlanCache(
+    fs::path folder,
+    std::size_t most,
+    std::function<double()> now)
+    : folder_(std::move(folder)),
+      most_(most),
+      now_(now ? std::move(now) : seconds_since_1970) {}
 
 std::optional<Plan> PlanCache::recall(
     const PlanKey& key,
-    const Candidates& candidates) const {
+    const Candidates& candidates,
+    double max_age_days) const {
   if (folder_.empty()) return std::nullopt;
   auto entry = read_file(folder_ / (key.text() + ".json"));
   if (!entry) return std::nullopt;
+  if (const auto why = too_old(*entry, now_(), max_age_days); !why.empty()) {
+    log::detail(cat("[plan] the remembered plan is measured again: ", why));
+    return std::nullopt;
+  }
   const auto& settings = candidates.settings;
   if (std::find(settings.begin(), settings.end(), entry->plan.setting()) ==
       settings.end())
@@ -170,7 +190,7 @@ void PlanCache::remember(const PlanKey& key, const Plan& plan) const {
       {"batch", key.batch},
       {"input_shape", shape_text(key.input_shape)},
       {"libtorch", key.libtorch},
-      {"saved_s", seconds_since_1970()},
+      {"saved_s", now_()},
       {"plan", Json::parse(to_json(plan))}};
   try {
     std::error_code ignored;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,12 +46,19 @@ struct RememberedPlan {
 class PlanCache {
  public:
   // An empty path remembers nothing. Of more than `most`, the oldest go.
-  explicit PlanCache(std::filesystem::path folder, std::size_t most = 200);
+  // `now` in seconds since 1970; null: the system's clock.
+  explicit PlanCache(
+      std::filesystem::path folder,
+      std::size_t most = 200,
+      std::function<double()> now = nullptr);
 
-  // Nothing when there is none, when it is damaged (a warning says so), or when
-  // what it chose is no longer among the candidates.
-  std::optional<Plan> recall(const PlanKey& key, const Candidates& candidates)
-      const;
+  // No value when there is none, when it is damaged (a warning says so), older
+  // than `max_age_days` (0: for ever) or without a spread, as older versions
+  // wrote it, or when what it chose is no longer among the candidates.
+  std::optional<Plan> recall(
+      const PlanKey& key,
+      const Candidates& candidates,
+      double max_age_days = 0) const;
   // A folder that cannot be written is left at that. Plans that were not
   // measured to their end are not worth remembering.
   void remember(const PlanKey& key, const Plan& plan) const;
@@ -63,6 +71,7 @@ class PlanCache {
  private:
   std::filesystem::path folder_;
   std::size_t most_;
+  std::function<double()> now_;
 };
 
 } // namespace temper::plan

@@ -4,35 +4,40 @@
 #include <tuple>
 
 #include "temper/base/text.h"
+#include "temper/plan/compare.h"
 #include "temper/plan/contest.h"
 #include "temper/plan/reasons.h"
 
 namespace temper::plan {
 namespace {
 
-// A run should last so many times longer than the measuring before it.
-constexpr double kWorthwhile = 5;
+// Two steps of two settings would be a fifth of such a run.
+constexpr std::int64_t kFewestSteps = 20;
 
 Tried told(const Contender& contender, const Contender* winner) {
-  Tried tried{
-      contender.setting,
-      contender.median_s(),
-      contender.out.value_or(Verdict::slower),
-      contender.why};
+  Tried tried;
+  tried.setting = contender.setting;
+  tried.step_s = contender.median_s();
+  if (tried.step_s) tried.spread = contender.spread();
+  tried.verdict = contender.out.value_or(Verdict::slower);
+  tried.why = contender.why;
   if (contender.out) return tried;
   if (&contender == winner) {
     tried.verdict = Verdict::chosen;
     tried.why = is_reference(contender.setting)
-        ? "fastest; it is the reference"
-        : "fastest; its gradients are the reference's";
+        ? "it is the reference"
+        : "its gradients are the reference's";
     return tried;
   }
   check(winner != nullptr, "whoever is in play lost to somebody");
-  const double ratio = *contender.median_s() / *winner->median_s();
-  constexpr double kNotable = 1.04;
-  tried.why = ratio < kNotable && simpler(winner->setting, contender.setting)
-      ? "as fast as the chosen one, which is simpler"
-      : cat(decimals(ratio, 2), "x the time of the chosen one");
+  const Comparison seen = compare(contender.samples_s, winner->samples_s);
+  if (!seen.slower()) tried.verdict = Verdict::equal;
+  tried.why = seen.slower()
+      ? cat(decimals(seen.ratio, 2), "x the time of the chosen one")
+      : cat(decimals(seen.ratio, 2),
+            "x the time of the chosen one, within the noise (",
+            spread_text(seen.error),
+            ")");
   return tried;
 }
 
@@ -53,7 +58,7 @@ void sort_tried(std::vector<Tried>& tried) {
 void fall_back(Plan& plan, const Candidates& candidates) {
   const Setting& fallback = candidates.fallback;
   for (Choice* choice : {&plan.device, &plan.layout, &plan.threads})
-    if (choice->reason != "as asked")
+    if (choice->reason != kAsAsked)
       choice->reason = cat("no setting could be measured; ", choice->reason);
   std::string warning =
       cat("no setting could be measured; the run uses ", to_text(fallback));
@@ -96,8 +101,11 @@ Plan calibrate(
   {
     Contest contest(candidates, rig, options);
     contest.qualify();
-    if (!contest.too_short().empty())
-      return plan_unmeasured(candidates, contest.too_short());
+    if (contest.too_short()) {
+      Plan unmeasured = plan_unmeasured(candidates, kTooShort);
+      unmeasured.load = contest.load();
+      return unmeasured;
+    }
     contest.rounds();
     const Contender* winner = contest.winner();
     decided = winner != nullptr;
@@ -105,8 +113,10 @@ Plan calibrate(
     for (const Contender& each : contest.contenders())
       plan.tried.push_back(told(each, winner));
     spent_s = contest.spent_s();
+    plan.load = contest.load();
   }
   plan.seconds = spent_s;
+  plan.part = rig->part();
   sort_tried(plan.tried);
   explain(plan, chosen, candidates.asked);
   if (!decided) fall_back(plan, candidates);
@@ -121,27 +131,20 @@ Plan plan_unmeasured(const Candidates& candidates, const std::string& why) {
   plan.ruled_out = candidates.ruled_out;
   if (candidates.settings.size() > 1)
     for (const Setting& setting : candidates.settings)
-      plan.tried.push_back({setting, std::nullopt, Verdict::skipped, why});
+      plan.tried.push_back({setting, {}, {}, Verdict::skipped, why});
   for (Tried& each : plan.tried)
     if (each.setting == candidates.fallback)
-      each = {each.setting, {}, Verdict::chosen, "the simplest, not measured"};
+      each = {
+          each.setting, {}, {}, Verdict::chosen, "the default, not measured"};
   sort_tried(plan.tried);
   explain(plan, candidates.fallback, candidates.asked);
   return plan;
 }
 
-std::optional<std::string> why_not_measure(
-    std::optional<double> expected_run_s,
-    double plan_s) {
-  if (plan_s <= 0) return "plan.seconds is 0";
-  if (!expected_run_s || *expected_run_s >= plan_s * kWorthwhile)
-    return std::nullopt;
-  return cat(
-      "the run takes about ",
-      seconds_text(*expected_run_s),
-      ", and measuring up to ",
-      seconds_text(plan_s),
-      " would not pay");
+std::optional<std::string> why_not_measure(const CalibrateOptions& options) {
+  if (options.seconds <= 0) return "plan.seconds is 0";
+  if (options.run_steps && *options.run_steps < kFewestSteps) return kTooShort;
+  return std::nullopt;
 }
 
 } // namespace temper::plan

@@ -7,37 +7,18 @@
 #include <utility>
 
 #include "temper/base/text.h"
+#include "temper/plan/compare.h"
 
 namespace temper::plan {
 namespace {
 
-// Parts of the time by which trying and timing end; the rest is for comparing
-// gradients.
-constexpr double kQualifyEnd = 0.6;
-constexpr double kRoundsEnd = 0.8;
-// Comparing gradients takes about so many steps of the reference.
-constexpr double kCheckSteps = 8;
-// Factors above the best from which a setting is clearly slower: the fewer
-// samples, the further away.
-constexpr double kSlowerAtOnce = 2.0;
-constexpr double kSlowerThanOne = 1.5;
-constexpr double kSlowerThanMedian = 1.1;
-constexpr std::size_t kSamplesToJudge = 3;
-constexpr std::size_t kMostSamples = 9;
 // Short steps are timed together: one alone is mostly noise.
 constexpr double kSampleSeconds = 0.02;
 constexpr int kMostSteps = 50;
-// Within these, two settings count as equally fast.
-constexpr double kLeastTie = 0.02;
-constexpr double kMostTie = 0.04;
-
-double median(std::vector<double> values) {
-  const auto middle =
-      values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
+// The part of the time that a first step may take before it is absurd.
+constexpr double kAbsurd = 1.0 / 6;
+// How much a single sample may be off.
+constexpr double kSpreadOfOne = 0.25;
 
 // A CPU ends or throws: it is waited for. Left behind, it would only compete
 // with the run.
@@ -50,12 +31,6 @@ double steady_seconds() {
   return std::chrono::duration<double>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
-}
-
-bool is_tie(const Contender& a, const Contender& best) {
-  const double margin =
-      std::clamp(std::max(a.noise(), best.noise()), kLeastTie, kMostTie);
-  return *a.median_s() <= *best.median_s() * (1 + margin);
 }
 
 } // namespace
@@ -75,13 +50,8 @@ std::optional<double> Contender::median_s() const {
   return median(samples_s);
 }
 
-double Contender::noise() const {
-  if (samples_s.size() < kSamplesToJudge) return 0;
-  const double middle = median(samples_s);
-  std::vector<double> away;
-  for (const double sample : samples_s)
-    away.push_back(std::abs(sample - middle));
-  return middle > 0 ? median(away) / middle : 0;
+double Contender::spread() const {
+  return samples_s.size() < 2 ? kSpreadOfOne : spread_of(samples_s);
 }
 
 Contest::Contest(
@@ -97,6 +67,7 @@ Contest::Contest(
     contenders_.emplace_back();
     contenders_.back().setting = setting;
   }
+  look_at_load(); // as it was before
 }
 
 Contest::~Contest() {
@@ -233,20 +204,26 @@ bool Contest::sample(Contender& contender) {
   return perform(contender, body, patience_s());
 }
 
+// The first step of a setting that is no use: too slow for a second one.
+bool Contest::takes_too_long(const Contender& contender, double warm_s) const {
+  if (contender.rescue) return spent_s() + warm_s > options_.seconds;
+  if (best_s()) return false;
+  const bool many =
+      contender.setting.device == "cpu" && contender.setting.threads > 1;
+  return (many && warm_s > options_.seconds * kAbsurd) ||
+      spent_s() + warm_s > options_.seconds * kQualifyEnd;
+}
+
 void Contest::attempt(Contender& contender) {
   const double before_s = spent_s();
   if (!open(contender)) return;
   // Starting what cannot end in time would leave it behind for nothing.
   const double warm_s = spent_s() - before_s;
-  if (spent_s() + warm_s > options_.seconds * kQualifyEnd && !best_s()) {
+  if (takes_too_long(contender, warm_s)) {
     slow_s_ = warm_s;
+    contender.rough = true;
+    contender.samples_s = {warm_s};
     close(contender);
-    contender.out = Verdict::skipped;
-    contender.why =
-        cat("a step takes about ",
-            step_text(warm_s),
-            ": too long to be measured in ",
-            seconds_text(options_.seconds));
     return;
   }
   if (!sample(contender)) return;
@@ -259,125 +236,30 @@ void Contest::attempt(Contender& contender) {
   }
 }
 
-void Contest::try_one(Contender& contender) {
-  const auto skip = [&](const std::string& why) {
-    contender.out = Verdict::skipped;
-    contender.why = why;
-  };
-  const std::string& device = contender.setting.device;
-  if (stopped()) return skip("measuring was interrupted");
-  if (hung_devices_.count(device) > 0)
-    return skip(cat(device, " did not come back from another setting"));
-  const double expected_s = 2 * best_s().value_or(slow_s_);
-  if (spent_s() + expected_s > options_.seconds * kQualifyEnd)
-    return skip("no time was left to try it");
-  say(cat("measuring ", to_text(contender.setting)));
-  attempt(contender);
-  // Others keep memory while they are open: alone it may fit.
-  if (contender.out == Verdict::no_memory && close_others(contender)) {
-    alone_ = true;
-    contender.out = std::nullopt;
-    contender.samples_s.clear();
-    attempt(contender);
-  }
-  drop_slower(kSlowerAtOnce);
-}
-
-// A run that is short even in the fallback needs no measuring.
-bool Contest::run_is_short(const Contender& contender) {
-  if (!options_.run_steps || !contender.in_play()) return false;
-  const double run_s =
-      *contender.median_s() * static_cast<double>(*options_.run_steps);
-  const auto why = why_not_measure(run_s, options_.seconds);
-  if (why && contender.setting == fallback_) too_short_ = *why;
-  return why.has_value();
-}
-
-void Contest::qualify() {
-  for (Contender& each : contenders_) {
-    if (each.out || each.in_play()) continue; // the fallback, tried early
-    try_one(each);
-    if (!run_is_short(each)) continue;
-    for (Contender& other : contenders_) {
-      if (other.setting != fallback_ || other.out || other.in_play()) continue;
-      try_one(other);
-      run_is_short(other);
-    }
-    if (!too_short_.empty()) return;
-  }
-  drop_slower(kSlowerThanOne);
-}
-
-void Contest::drop_slower(double factor) {
-  const auto best = best_s();
-  for (Contender& each : contenders_) {
-    if (!each.in_play() || *each.median_s() <= *best * factor) continue;
-    each.dropped = true;
-    close(each);
-  }
-}
-
-void Contest::rounds() {
-  if (alone_) return; // opening again and again would cost more than it tells
-  double end_s = options_.seconds * kRoundsEnd;
-  for (const Contender& each : contenders_)
-    if (is_reference(each.setting) && !each.samples_s.empty())
-      end_s =
-          std::min(end_s, options_.seconds - kCheckSteps * *each.median_s());
-  for (std::size_t round = 1; round < kMostSamples; ++round) {
-    std::vector<Contender*> running;
-    double round_s = 0;
-    for (Contender& each : contenders_) {
-      if (!each.in_play() || each.dropped || !each.trial) continue;
-      if (hung_devices_.count(each.setting.device) > 0) continue;
-      running.push_back(&each);
-      round_s += *each.median_s() * each.steps;
-    }
-    const bool clear = running.size() < 2;
-    if (clear || stopped() || spent_s() + round_s > end_s) return;
-    say(
-        cat("comparing ",
-            plural(static_cast<std::int64_t>(running.size()), "setting")));
-    for (Contender* each : running)
-      if (hung_devices_.count(each->setting.device) == 0) sample(*each);
-    if (round + 1 >= kSamplesToJudge) drop_slower(kSlowerThanMedian);
-  }
-}
-
-bool Contest::agrees(Contender& contender) {
-  const auto skip = [&](const std::string& why) {
-    contender.out = Verdict::skipped;
-    contender.why = why;
-    return false;
-  };
-  if (hung_devices_.count(contender.setting.device) > 0)
-    return skip(cat(
-        contender.setting.device, " did not come back from another setting"));
-  if (spent_s() >= options_.seconds)
-    return skip("no time was left to compare its gradients with the reference");
-  if (stopped()) return skip("measuring was interrupted");
-  say(cat("comparing gradients of ", to_text(contender.setting)));
-  if (!open(contender)) return false;
+bool Contest::check_parity(Contender& contender) {
   return perform(
       contender,
       [](Result& result) { result.parity = result.trial->parity(); },
       std::max(0.0, options_.seconds - spent_s()));
 }
 
-Contender* Contest::winner() {
-  for (;;) {
-    Contender* best = nullptr;
-    for (Contender& each : contenders_)
-      if (each.in_play() && (!best || *each.median_s() < *best->median_s()))
-        best = &each;
-    if (!best) return nullptr;
-    Contender* pick = best;
-    for (Contender& each : contenders_)
-      if (each.in_play() && is_tie(each, *best) &&
-          simpler(each.setting, pick->setting))
-        pick = &each;
-    if (is_reference(pick->setting) || agrees(*pick)) return pick;
-  }
+// The better of two counts: a program that got in the way did so once.
+void Contest::sample_again(Contender& contender) {
+  contender.again = true;
+  const double before_s = contender.samples_s.front();
+  if (!sample(contender)) return;
+  const double now_s = contender.samples_s.back();
+  contender.samples_s.pop_back();
+  contender.samples_s.front() = std::min(before_s, now_s);
+}
+
+void Contest::look_at_load() {
+  const auto now = options_.load ? options_.load() : std::nullopt;
+  if (!now) return;
+  const auto rank = [](const machine::Load& load) {
+    return std::pair(load.busy(), load.missing() + load.throttled);
+  };
+  if (!load_ || rank(*now) > rank(*load_)) load_ = now;
 }
 
 } // namespace temper::plan

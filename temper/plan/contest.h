@@ -1,5 +1,6 @@
 // The measuring itself, for calibrate() alone: contenders, their trials on the
-// worker thread, and the clock that limits it all.
+// worker thread, and the clock that limits it all. contest.cpp runs trials,
+// contest_order.cpp says whose turn it is and who wins.
 #pragma once
 
 #include <functional>
@@ -14,19 +15,26 @@
 
 namespace temper::plan {
 
+// The part of the time by which trying ends.
+inline constexpr double kQualifyEnd = 0.6;
+
 struct Contender {
   Setting setting;
   std::shared_ptr<Trial> trial; // null: not open
-  std::vector<double> samples_s; // seconds a step
+  std::vector<double> samples_s; // seconds a step, one for each round
   int steps = 1; // of one sample
   bool dropped = false; // clearly slower: not timed any more
+  bool again = false; // had its second chance before it is dropped
+  bool rescue = false; // tried because more threads take absurdly long
+  // Only its first step is known, which was too long for a second one.
+  bool rough = false;
   // Set when it can no longer win.
   std::optional<Verdict> out;
   std::string why;
 
   std::optional<double> median_s() const;
-  // How far samples scatter around the median, as a part of it.
-  double noise() const;
+  // About how far off a step may be, as a part of it.
+  double spread() const;
   bool in_play() const {
     return !out && !samples_s.empty();
   }
@@ -40,17 +48,21 @@ class Contest {
       const CalibrateOptions& options);
   ~Contest();
 
-  // Each once: whoever cannot step is out.
+  // Each once, the default first: whoever cannot step is out.
   void qualify();
-  // Why the run is too short to go on measuring; empty: it is not.
-  const std::string& too_short() const {
+  // The run is so short that nothing but the default was tried.
+  bool too_short() const {
     return too_short_;
   }
   // Those close to the best, in turn, until it is clear or time is up.
   void rounds();
-  // The fastest that agrees with the reference; null: nobody. Whoever
-  // disagrees on the way is out.
+  // The default, or the fastest that beats it beyond the noise and agrees with
+  // the reference; null: nobody. Whoever disagrees on the way is out.
   Contender* winner();
+  // The busiest that the machine was meanwhile; no value: not known.
+  const std::optional<machine::Load>& load() const {
+    return load_;
+  }
 
   const std::vector<Contender>& contenders() const {
     return contenders_;
@@ -63,14 +75,27 @@ class Contest {
 
   bool perform(Contender& contender, const Body& body, double patience_s);
   void try_one(Contender& contender);
-  bool run_is_short(const Contender& contender);
   void attempt(Contender& contender);
+  bool takes_too_long(const Contender& contender, double warm_s) const;
+  void sample_again(Contender& contender);
   bool open(Contender& contender);
   bool sample(Contender& contender);
   bool agrees(Contender& contender);
+  bool check_parity(Contender& contender);
   void close(Contender& contender);
   bool close_others(const Contender& contender);
-  void drop_slower(double factor);
+  std::vector<Contender*> in_order();
+  bool pays_to_try() const;
+  std::optional<double> worth_s() const;
+  void leave_out_rough();
+  std::vector<Contender*> running();
+  bool settled(const std::vector<Contender*>& running) const;
+  double rounds_end_s() const;
+  Contender* fastest();
+  Contender* best_choice();
+  void drop_slower();
+  void bring_back();
+  void look_at_load();
   double patience_s() const;
   std::optional<double> best_s() const;
   bool stopped() const;
@@ -81,7 +106,10 @@ class Contest {
   std::function<double()> now_;
   Setting fallback_;
   double started_s_ = 0;
-  std::string too_short_;
+  bool too_short_ = false;
+  double others_began_s_ = 0; // since the default was tried
+  double last_cost_s_ = 0; // of trying one
+  std::optional<machine::Load> load_;
   Worker worker_;
   std::vector<Contender> contenders_;
   std::set<std::string> hung_devices_;

@@ -4,6 +4,7 @@
 
 #include "temper/base/error.h"
 #include "temper/base/text.h"
+#include "temper/plan/reasons.h"
 
 namespace temper::plan {
 namespace {
@@ -42,17 +43,21 @@ std::string table(const std::vector<Row>& rows, std::size_t width) {
 }
 
 std::string heading(const Plan& plan) {
-  if (plan.remembered) return "plan (remembered: measured in an earlier run)\n";
-  std::int64_t measured = 0;
-  for (const Tried& each : plan.tried)
-    measured += each.step_s ? 1 : 0;
-  if (measured == 0) return "plan\n";
+  const std::string origin = origin_text(plan);
+  return origin.empty() ? "plan\n" : cat("plan (", origin, ")\n");
+}
+
+// Worth a line when a run starts.
+bool is_news(const Choice& choice) {
+  return !choice.reason.empty() && choice.reason != kAsAsked &&
+      choice.reason != kNoChoice && choice.reason != kDefaultPrecision;
+}
+
+std::string time_text(const Tried& tried) {
+  if (!tried.step_s) return "-";
   return cat(
-      "plan (",
-      plural(measured, "setting"),
-      " measured in ",
-      seconds_text(plan.seconds),
-      ")\n");
+      step_text(*tried.step_s),
+      tried.spread ? cat(" ", spread_text(*tried.spread)) : "");
 }
 
 } // namespace
@@ -61,6 +66,8 @@ const char* to_string(Verdict verdict) {
   switch (verdict) {
     case Verdict::chosen:
       return "chosen";
+    case Verdict::equal:
+      return "equal";
     case Verdict::slower:
       return "slower";
     case Verdict::rejected:
@@ -82,6 +89,59 @@ Setting Plan::setting() const {
   check(count.has_value(), "a plan's threads are a number");
   return {
       device.value, layout.value, static_cast<int>(*count), precision.value};
+}
+
+const Tried* Plan::chosen() const {
+  for (const Tried& each : tried)
+    if (each.verdict == Verdict::chosen && each.step_s) return &each;
+  return nullptr;
+}
+
+std::string spread_text(double spread) {
+  return cat("+-", decimals(std::max(spread * 100, 1.0), 0), " %");
+}
+
+std::string speed_text(const Plan& plan) {
+  const Tried* chosen = plan.chosen();
+  if (!chosen) return "";
+  return cat(
+      step_text(*chosen->step_s),
+      plan.part < 1 ? " a step of a part of a batch" : " a step",
+      chosen->spread ? cat(", ", spread_text(*chosen->spread)) : "");
+}
+
+std::string origin_text(const Plan& plan) {
+  if (plan.remembered) return "remembered: measured in an earlier run";
+  std::int64_t measured = 0;
+  for (const Tried& each : plan.tried)
+    measured += each.step_s ? 1 : 0;
+  if (measured == 0) return "";
+  return cat(
+      plural(measured, "setting"), " measured in ", seconds_text(plan.seconds));
+}
+
+std::vector<std::pair<std::string, std::string>> start_rows(
+    const Plan& plan,
+    bool details) {
+  const std::pair<const char*, const Choice*> choices[] = {
+      {"device", &plan.device},
+      {"layout", &plan.layout},
+      {"threads", &plan.threads},
+      {"precision", &plan.precision}};
+  std::vector<std::string> parts{to_text(plan.setting())};
+  for (const std::string& part : {speed_text(plan), origin_text(plan)})
+    if (!part.empty()) parts.push_back(part);
+  std::vector<std::pair<std::string, std::string>> rows{
+      {"plan", join(parts, "; ")}};
+  for (const auto& [name, choice] : choices)
+    if (details || is_news(*choice))
+      rows.emplace_back(name, cat(choice->value, " (", choice->reason, ")"));
+  if (plan.load && plan.load->busy() && plan.chosen() && !plan.remembered)
+    rows.emplace_back(
+        "load",
+        cat(machine::to_text(*plan.load),
+            ": what is measured meanwhile is not remembered"));
+  return rows;
 }
 
 std::string step_text(double seconds) {
@@ -112,7 +172,7 @@ std::string to_text(const Plan& plan, int width) {
   for (const Tried& each : plan.tried)
     rows.push_back(
         {to_text(each.setting),
-         each.step_s ? step_text(*each.step_s) : "-",
+         time_text(each),
          to_string(each.verdict),
          each.why});
   if (!rows.empty()) out += "tried\n" + table(rows, columns);
@@ -121,6 +181,9 @@ std::string to_text(const Plan& plan, int width) {
   for (const RuledOut& each : plan.ruled_out)
     rows.push_back({each.what, each.why});
   if (!rows.empty()) out += "not tried\n" + table(rows, columns);
+  if (plan.load)
+    out +=
+        cat("load while it was measured: ", machine::to_text(*plan.load), "\n");
   for (const std::string& each : plan.warnings)
     out += cat("warning: ", each, "\n");
   return out;

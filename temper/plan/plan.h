@@ -5,8 +5,10 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "temper/machine/load.h"
 #include "temper/plan/setting.h"
 
 namespace temper::plan {
@@ -19,6 +21,7 @@ struct Choice {
 
 enum class Verdict {
   chosen,
+  equal, // as fast as the chosen one within the noise
   slower,
   rejected, // its gradients are not the reference's
   failed, // threw
@@ -32,6 +35,8 @@ const char* to_string(Verdict verdict);
 struct Tried {
   Setting setting;
   std::optional<double> step_s; // median
+  // About how far off step_s may be, as a part of it; no value: not known.
+  std::optional<double> spread;
   Verdict verdict = Verdict::skipped;
   std::string why; // one sentence
   friend bool operator==(const Tried&, const Tried&) = default;
@@ -56,11 +61,16 @@ struct Plan {
   std::vector<RuledOut> ruled_out;
   std::vector<std::string> warnings; // what the user should know
   double seconds = 0; // spent measuring
+  double part = 1; // of a batch that was measured, 0..1
+  // The busiest that the machine was meanwhile; no value: not known.
+  std::optional<machine::Load> load;
   bool remembered = false; // from an earlier run, not measured now
   friend bool operator==(const Plan&, const Plan&) = default;
 
   // The part that was chosen among settings.
   Setting setting() const;
+  // What was measured of it; null: nothing.
+  const Tried* chosen() const;
 };
 
 // As plan.json has it.
@@ -70,6 +80,22 @@ Plan plan_from_json(const std::string& text);
 
 // The choices with their reasons, what was tried, what was ruled out.
 std::string to_text(const Plan& plan, int width = 80);
+
+// The plan as the start of a run shows it, in rows of a name and a text: what
+// is used, then each setting that was chosen among others with its reason, and
+// the load if there was much. `details`: every setting.
+std::vector<std::pair<std::string, std::string>> start_rows(
+    const Plan& plan,
+    bool details);
+
+// "16.1 ms a step, +-4 %"; empty when it was not measured.
+std::string speed_text(const Plan& plan);
+// "4 settings measured in 1.2 s", "remembered"; empty when nothing was
+// measured.
+std::string origin_text(const Plan& plan);
+
+// 0.04 -> "+-4 %"
+std::string spread_text(double spread);
 
 // 0.1712 -> "171 ms": with three digits, as step times are compared.
 std::string step_text(double seconds);

@@ -10,9 +10,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kSchema = 1;
+// The first had neither spreads nor the load: runs of that time still go on.
+constexpr int kSchema = 2;
+constexpr int kFirstSchema = 1;
 constexpr Verdict kVerdicts[] = {
     Verdict::chosen,
+    Verdict::equal,
     Verdict::slower,
     Verdict::rejected,
     Verdict::failed,
@@ -65,11 +68,22 @@ class Reader {
     return value.get<bool>();
   }
   double seconds(const char* key) {
+    return number(key, "is not a number of seconds");
+  }
+  double number(const char* key, const char* why = "is not a number") {
     const Json& value = at(key);
     if (!value.is_number() || !(value.get<double>() >= 0) ||
         !std::isfinite(value.get<double>()))
-      refuse(name(key), "is not a number of seconds");
+      refuse(name(key), why);
     return value.get<double>();
+  }
+  // Absent in the first schema; null: no value.
+  std::optional<double> maybe_number(const char* key) {
+    const auto found = json_.find(key);
+    if (found == json_.end()) return std::nullopt;
+    if (!found->is_null()) return number(key);
+    ++read_;
+    return std::nullopt;
   }
   int count(const char* key) {
     constexpr std::int64_t kMost = 1024;
@@ -107,10 +121,42 @@ Json json(const Setting& setting) {
       {"precision", setting.precision}};
 }
 
+Json json(const std::optional<double>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json json(const machine::Load& load) {
+  return {
+      {"busy", load.busy()},
+      {"others", load.others},
+      {"stolen", load.stolen},
+      {"throttled", load.throttled},
+      {"own", load.own},
+      {"cores", load.cores},
+      {"usable", load.usable},
+      {"average", json(load.average)}};
+}
+
+machine::Load read_load(const Json& json) {
+  Reader reader(json, "load");
+  machine::Load load;
+  reader.flag("busy");
+  load.others = reader.number("others");
+  load.stolen = reader.number("stolen");
+  load.throttled = reader.number("throttled");
+  load.own = reader.number("own");
+  load.cores = reader.number("cores");
+  load.usable = reader.number("usable");
+  load.average = reader.maybe_number("average");
+  reader.done();
+  return load;
+}
+
 Json json(const Tried& tried) {
   return {
       {"setting", json(tried.setting)},
-      {"step_s", tried.step_s ? Json(*tried.step_s) : Json(nullptr)},
+      {"step_s", json(tried.step_s)},
+      {"spread", json(tried.spread)},
       {"verdict", to_string(tried.verdict)},
       {"why", tried.why}};
 }
@@ -140,6 +186,7 @@ Tried read_tried(const Json& json, const std::string& place) {
     reader.at("step_s");
   else
     tried.step_s = reader.seconds("step_s");
+  tried.spread = reader.maybe_number("spread");
   tried.verdict = read_verdict(reader.text("verdict"), reader.name("verdict"));
   tried.why = reader.text("why");
   reader.done();
@@ -169,6 +216,8 @@ std::string to_json(const Plan& plan) {
     all["ruled_out"].push_back({{"what", each.what}, {"why", each.why}});
   all["warnings"] = plan.warnings;
   all["seconds"] = plan.seconds;
+  all["part"] = plan.part;
+  all["load"] = plan.load ? json(*plan.load) : Json(nullptr);
   all["remembered"] = plan.remembered;
   // Reasons may quote what a library said, in whatever bytes.
   return all.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -179,7 +228,7 @@ Plan plan_from_json(const std::string& text) {
   if (all.is_discarded()) refuse("the text", "is not JSON");
   Reader reader(all, "");
   const Json& schema = reader.at("schema");
-  if (schema != kSchema)
+  if (schema != kSchema && schema != kFirstSchema)
     refuse("schema", cat("is ", schema.dump(), ", not ", kSchema));
   Plan plan;
   for (const Named& each : kChoices) {
@@ -201,6 +250,10 @@ Plan plan_from_json(const std::string& text) {
     plan.warnings.push_back(each.get<std::string>());
   }
   plan.seconds = reader.seconds("seconds");
+  plan.part = schema == kSchema ? reader.number("part") : 1;
+  if (schema == kSchema)
+    if (const Json& load = reader.at("load"); !load.is_null())
+      plan.load = read_load(load);
   plan.remembered = reader.flag("remembered");
   reader.done();
   return plan;

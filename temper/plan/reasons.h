@@ -11,8 +11,10 @@ namespace temper::plan {
 // `chosen` and a reason each; plan.tried and plan.ruled_out are there.
 void explain(Plan& plan, const Setting& chosen, const Requests& asked);
 
-// "1.42x faster than contiguous (171 against 243 ms a step)"
-std::string
-faster_text(double step_s, double other_s, const std::string& other);
+// Reasons that tell a reader nothing new.
+inline constexpr const char* kAsAsked = "as asked";
+inline constexpr const char* kNoChoice = "nothing else to choose from";
+inline constexpr const char* kDefaultPrecision =
+    "the default; precision = \"auto\" tries half precision too";
 
 } // namespace temper::plan

@@ -43,6 +43,10 @@ class Rig {
  public:
   virtual ~Rig() = default;
   virtual std::unique_ptr<Trial> open(const Setting& setting) = 0;
+  // How much of a batch a step computes, 0..1: large ones take too long.
+  virtual double part() const {
+    return 1;
+  }
   // What the user should know of the measuring; empty: nothing.
   virtual std::string note() const {
     return "";

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "temper/base/text.h"
+#include "temper/plan/compare.h"
 #include "temper/plan/plan.h"
 
 namespace temper::plan {
@@ -10,13 +11,6 @@ namespace {
 
 using machine::Pressure;
 using machine::Thermal;
-
-double median(std::vector<double> values) {
-  const auto middle =
-      values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 std::string hot(const Conditions& before, const Conditions& now) {
   if (now.thermal < Thermal::moderate) return "";
@@ -47,44 +41,66 @@ std::string short_of_memory(const Conditions& before, const Conditions& now) {
   return "";
 }
 
-std::string crowded(const Conditions& before, const Conditions& now) {
-  constexpr double kNotableCores = 0.5;
-  const double others = now.others_cpu.value_or(0);
-  if (others < before.others_cpu.value_or(0) + kNotableCores) return "";
-  return cat("other programs keep ", decimals(others, 1), " cores busy");
+// A machine that was busy all along may be the cause, too: it is named, unless
+// something else has changed.
+std::string crowded(const Conditions& now) {
+  return now.load && now.load->busy() ? machine::to_text(*now.load) : "";
 }
 
 } // namespace
 
-Conditions conditions_of(const machine::Sample& sample, int logical_cores) {
+Surroundings surroundings_of(const machine::Machine& machine) {
+  Surroundings around;
+  around.cpu = machine.cpu;
+  const std::string& model = machine.platform.model;
+  around.may_lack_fan = machine.apple_silicon() &&
+      !starts_with(model, "Macmini") && !starts_with(model, "iMac") &&
+      !starts_with(model, "MacPro");
+  return around;
+}
+
+Conditions conditions_of(
+    const machine::Sample& sample,
+    const Surroundings& around) {
   Conditions now;
   now.thermal = sample.thermal;
   now.pressure = sample.pressure;
   now.swap_used_bytes = sample.swap_used_bytes;
   now.memory_stall = sample.memory_stall;
-  if (sample.cpu && sample.process_cpu)
-    now.others_cpu =
-        std::max(0.0, *sample.cpu * logical_cores - *sample.process_cpu);
+  now.load = machine::load_of(sample, around.cpu);
+  now.may_lack_fan = around.may_lack_fan;
   return now;
 }
 
 std::string likely_cause(const Conditions& before, const Conditions& now) {
   std::vector<std::string> causes;
   for (const std::string& cause :
-       {hot(before, now), short_of_memory(before, now), crowded(before, now)})
+       {hot(before, now), short_of_memory(before, now), crowded(now)})
     if (!cause.empty()) causes.push_back(cause);
   if (!causes.empty()) return join(causes, ", and ");
   // As an M1 Air does, whose level stays nominal while the clock drops.
-  return "no gauge shows why; a machine without a fan may be hot and not say "
-         "so";
+  return now.may_lack_fan
+      ? "no gauge shows why; a machine without a fan may be hot and not say so"
+      : "no gauge shows why";
+}
+
+std::string stall_advice(const Conditions& now, int threads) {
+  if (threads < 2 || crowded(now).empty()) return "";
+  return cat(
+      " ",
+      threads,
+      " threads stall when one of them has to wait for a core; one may be "
+      "faster, but would change the last bits of the run. To take it, stop "
+      "the run and go on with --resume and --set threads=1.");
 }
 
 SlowdownWatch::SlowdownWatch() : SlowdownWatch(Limits()) {}
 
-SlowdownWatch::SlowdownWatch(Limits limits) : limits_(limits) {}
+SlowdownWatch::SlowdownWatch(Limits limits, int threads)
+    : limits_(limits), threads_(threads) {}
 
 void SlowdownWatch::reset() {
-  *this = SlowdownWatch(limits_);
+  *this = SlowdownWatch(limits_, threads_);
 }
 
 std::optional<SpeedChange> SlowdownWatch::see(
@@ -126,7 +142,8 @@ std::optional<SpeedChange> SlowdownWatch::see(
           step_text(*best_s_),
           "): ",
           likely_cause(at_best_, now),
-          ".")};
+          ".",
+          stall_advice(now, threads_))};
 }
 
 } // namespace temper::plan

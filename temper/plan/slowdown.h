@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "temper/machine/gauges.h"
+#include "temper/machine/load.h"
+#include "temper/machine/machine.h"
 
 namespace temper::plan {
 
@@ -21,12 +23,24 @@ namespace temper::plan {
 struct Conditions {
   machine::Thermal thermal = machine::Thermal::unknown;
   machine::Pressure pressure = machine::Pressure::unknown;
-  std::optional<double> others_cpu; // cores that other programs keep busy
+  std::optional<machine::Load> load;
   std::uint64_t swap_used_bytes = 0;
   std::optional<double> memory_stall; // 0..1
+  bool may_lack_fan = false;
 };
 
-Conditions conditions_of(const machine::Sample& sample, int logical_cores);
+// What of a machine the gauges are read against.
+struct Surroundings {
+  machine::Cpu cpu;
+  // A laptop of Apple's may have none, and its gauges may say nothing of heat.
+  bool may_lack_fan = false;
+};
+
+Surroundings surroundings_of(const machine::Machine& machine);
+
+Conditions conditions_of(
+    const machine::Sample& sample,
+    const Surroundings& around);
 
 struct SpeedChange {
   bool slower = false; // false: as fast as before again
@@ -44,7 +58,8 @@ class SlowdownWatch {
     double recovered = 1.1;
   };
   SlowdownWatch();
-  explicit SlowdownWatch(Limits limits);
+  // `threads` that a step computes with: several stall on a busy machine.
+  explicit SlowdownWatch(Limits limits, int threads = 1);
 
   // After every step; `now` is the latest that is known.
   std::optional<SpeedChange> see(double step_s, const Conditions& now);
@@ -53,6 +68,7 @@ class SlowdownWatch {
 
  private:
   Limits limits_;
+  int threads_ = 1;
   std::vector<double> window_s_;
   std::optional<double> best_s_; // the fastest window so far
   Conditions at_best_;
@@ -63,5 +79,9 @@ class SlowdownWatch {
 // "the machine is hot (thermal level heavy) ..."; compares with how it was when
 // the run was fast.
 std::string likely_cause(const Conditions& before, const Conditions& now);
+
+// What may be done about threads that wait for one that has no core; empty
+// where there is one thread, or no such need.
+std::string stall_advice(const Conditions& now, int threads);
 
 } // namespace temper::plan

@@ -33,7 +33,7 @@ class Cache : public testing::Test {
     plan_.layout = {"channels_last", "fastest"};
     plan_.threads = {"2", "fastest"};
     plan_.precision = {"fp32", "as asked"};
-    plan_.tried = {{plan_.setting(), 0.1, Verdict::chosen, "fastest"}};
+    plan_.tried = {{plan_.setting(), 0.1, 0.04, Verdict::chosen, "fastest"}};
     candidates_.settings = {plan_.setting()};
   }
   ~Cache() override {
@@ -60,6 +60,28 @@ TEST_F(Cache, what_was_remembered_is_recalled_and_marked) {
   EXPECT_TRUE(plan->remembered);
   EXPECT_EQ(plan->setting(), plan_.setting());
   EXPECT_EQ(plan->layout, plan_.layout);
+  EXPECT_THAT(warnings_, IsEmpty());
+}
+
+TEST_F(Cache, what_is_too_old_is_measured_again) {
+  constexpr double kDay_s = 86'400;
+  double now_s = 1e9;
+  const PlanCache cache(folder_.path() / "plans", 200, [&] { return now_s; });
+  cache.remember(key_, plan_);
+  now_s += 29 * kDay_s;
+  EXPECT_TRUE(cache.recall(key_, candidates_, 30));
+  now_s += 2 * kDay_s;
+  EXPECT_FALSE(cache.recall(key_, candidates_, 30));
+  EXPECT_TRUE(cache.recall(key_, candidates_, 0)); // for ever
+  now_s = 1e9 - 2 * kDay_s; // whose clock is wrong is not known
+  EXPECT_FALSE(cache.recall(key_, candidates_, 30));
+  EXPECT_THAT(warnings_, IsEmpty());
+}
+
+TEST_F(Cache, what_does_not_say_how_noisy_it_is_is_measured_again) {
+  plan_.tried[0].spread = std::nullopt; // as older versions wrote it
+  cache_.remember(key_, plan_);
+  EXPECT_FALSE(cache_.recall(key_, candidates_));
   EXPECT_THAT(warnings_, IsEmpty());
 }
 

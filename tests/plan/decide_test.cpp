@@ -17,18 +17,28 @@ class Decide : public testing::Test {
     decision_.candidates.settings = {fast_, reference_};
     decision_.candidates.fallback = reference_;
     decision_.cache = PlanCache(folder_.path());
+    decision_.options.now = [clock = clock_] { return clock->now(); };
     decision_.make_rig = [this] {
       ++rigs_;
       auto rig = std::make_shared<fakes::FakeRig>();
+      rig->clock = clock_;
       rig->behaviours[to_text(fast_)] = {.step_s = 0.1};
       rig->behaviours[to_text(reference_)] = {.step_s = 0.2};
-      decision_.options.now = [clock = rig->clock] { return clock->now(); };
       return rig;
     };
   }
 
   const Setting fast_{"cpu", "channels_last", 2, "fp32"};
   const Setting reference_{"cpu", "contiguous", 2, "fp32"};
+  // Of all measurements that follow.
+  void others_keep_busy(double cores) {
+    decision_.options.load = [cores]() -> std::optional<machine::Load> {
+      return machine::Load{.others = cores, .cores = 2, .usable = 2};
+    };
+  }
+
+  std::shared_ptr<fakes::FakeClock> clock_ =
+      std::make_shared<fakes::FakeClock>();
   tests::TempFolder folder_;
   Decision decision_;
   int rigs_ = 0;
@@ -44,6 +54,41 @@ TEST_F(Decide, the_first_time_it_measures_and_then_it_remembers) {
   EXPECT_EQ(rigs_, 1);
   decision_.cache = PlanCache(std::filesystem::path());
   EXPECT_FALSE(decide(decision_).remembered);
+  EXPECT_EQ(rigs_, 2);
+}
+
+TEST_F(Decide, what_was_measured_under_load_is_used_and_not_remembered) {
+  others_keep_busy(1.4);
+  EXPECT_EQ(decide(decision_).setting(), fast_);
+  EXPECT_FALSE(decide(decision_).remembered);
+  EXPECT_EQ(rigs_, 2);
+  decision_.measuring.even_busy = true; // whoever insists
+  decide(decision_);
+  EXPECT_TRUE(decide(decision_).remembered);
+  decision_.cache.clear();
+  decision_.measuring.even_busy = false;
+  others_keep_busy(0.1);
+  decide(decision_);
+  EXPECT_TRUE(decide(decision_).remembered);
+}
+
+TEST_F(Decide, a_dry_run_reads_what_is_remembered_and_writes_nothing) {
+  decision_.measuring.remember = false;
+  decide(decision_);
+  EXPECT_TRUE(decision_.cache.list().empty());
+  decision_.measuring.remember = true;
+  decide(decision_);
+  decision_.measuring.remember = false;
+  EXPECT_TRUE(decide(decision_).remembered);
+}
+
+TEST_F(Decide, on_purpose_it_measures_again_and_whatever_the_length) {
+  decide(decision_);
+  decision_.options.run_steps = 3;
+  decision_.measuring.on_purpose = true;
+  const Plan plan = decide(decision_);
+  EXPECT_FALSE(plan.remembered);
+  EXPECT_EQ(plan.setting(), fast_);
   EXPECT_EQ(rigs_, 2);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -52,6 +53,8 @@ class Gate {
 struct Behaviour {
   double step_s = 0.1;
   double first_s = 0; // more, for the first step
+  // By the number of the step, from 0: what it takes as a factor of step_s.
+  std::function<double(int)> factor = nullptr;
   bool agrees = true;
   bool throws = false;
   bool hangs = false;
@@ -78,6 +81,8 @@ class FakeRig : public Rig {
   }
 
   std::map<std::string, Behaviour> behaviours; // by to_text(setting)
+  // What slows everything down, by the clock.
+  std::function<double(double)> slowed = [](double) { return 1; };
   std::shared_ptr<FakeClock> clock = std::make_shared<FakeClock>();
   std::shared_ptr<Gate> gate = std::make_shared<Gate>();
   // Counted.
@@ -106,9 +111,12 @@ class FakeRig : public Rig {
         return;
       }
       const std::lock_guard lock(rig_.mutex_);
-      rig_.clock->pass(behaviour_.step_s + (first_ ? behaviour_.first_s : 0));
+      const int number = rig_.steps[name_]++;
+      const double factor = rig_.slowed(rig_.clock->now()) *
+          (behaviour_.factor ? behaviour_.factor(number) : 1);
+      rig_.clock->pass(
+          behaviour_.step_s * factor + (first_ ? behaviour_.first_s : 0));
       first_ = false;
-      ++rig_.steps[name_];
     }
     Parity parity() override {
       if (behaviour_.hangs_in_parity) {

@@ -16,20 +16,28 @@ using testing::HasSubstr;
 
 Plan example() {
   Plan plan;
-  plan.device = {"cpu", "2.10x faster than mps (171 against 359 ms a step)"};
-  plan.layout = {"channels_last", "1.42x faster than contiguous"};
+  plan.device = {"cpu", "171 ms a step; mps: 359 ms"};
+  plan.layout = {"channels_last", "171 ms a step; contiguous: 243 ms"};
   plan.threads = {"4", "as asked"};
   plan.precision = {"fp32", "the default"};
   plan.tried = {
-      {{"cpu", "channels_last", 4, "fp32"}, 0.171, Verdict::chosen, "fastest"},
-      {{"mps", "contiguous", 4, "fp32"}, 0.359, Verdict::slower, "2.10x"},
+      {{"cpu", "channels_last", 4, "fp32"},
+       0.171,
+       0.04,
+       Verdict::chosen,
+       "fastest"},
+      {{"mps", "contiguous", 4, "fp32"}, 0.359, 0.25, Verdict::slower, "2.10x"},
       {{"mps", "contiguous", 4, "fp16"},
+       std::nullopt,
        std::nullopt,
        Verdict::no_memory,
        "out of memory"}};
   plan.ruled_out = {{"mps, channels_last", "wrong gradients"}};
   plan.warnings = {"careful"};
   plan.seconds = 7.5;
+  plan.part = 0.5;
+  plan.load = machine::Load{.others = 1.4, .cores = 2, .usable = 2};
+  plan.load->average = 12.25;
   return plan;
 }
 
@@ -61,12 +69,52 @@ TEST(Plan, what_is_written_reads_back_the_same) {
   Plan plan = example();
   EXPECT_EQ(plan_from_json(to_json(plan)), plan);
   for (const Verdict verdict :
-       {Verdict::rejected, Verdict::failed, Verdict::hung, Verdict::skipped}) {
+       {Verdict::equal,
+        Verdict::rejected,
+        Verdict::failed,
+        Verdict::hung,
+        Verdict::skipped}) {
     plan.tried[1].verdict = verdict;
     EXPECT_EQ(plan_from_json(to_json(plan)), plan);
   }
   plan.remembered = true;
   EXPECT_EQ(plan_from_json(to_json(plan)), plan);
+}
+
+// Runs that were started then still go on.
+TEST(Plan, one_of_the_first_schema_is_read_without_spread_and_load) {
+  auto json = nlohmann::ordered_json::parse(to_json(example()));
+  json["schema"] = 1;
+  json.erase("part");
+  json.erase("load");
+  for (auto& each : json["tried"])
+    each.erase("spread");
+  const Plan plan = plan_from_json(json.dump());
+  EXPECT_EQ(plan.setting(), example().setting());
+  EXPECT_FALSE(plan.load);
+  EXPECT_FALSE(plan.tried[0].spread);
+  EXPECT_EQ(plan.part, 1);
+}
+
+TEST(Plan, the_start_of_a_run_shows_each_choice_by_its_name) {
+  Plan plan = example();
+  plan.part = 1;
+  plan.device.reason = "nothing else to choose from";
+  plan.load = std::nullopt;
+  using Rows = std::vector<std::pair<std::string, std::string>>;
+  EXPECT_EQ(
+      start_rows(plan, false),
+      (Rows{
+          {"plan",
+           "cpu, channels_last, 4 threads, fp32; 171 ms a step, +-4 %; 2 "
+           "settings measured in 7.5 s"},
+          {"layout", "channels_last (171 ms a step; contiguous: 243 ms)"},
+          {"precision", "fp32 (the default)"}}));
+  EXPECT_EQ(start_rows(plan, true).size(), 5U);
+  plan.load = machine::Load{.others = 1.4, .cores = 2, .usable = 2};
+  const auto last = start_rows(plan, false).back();
+  EXPECT_EQ(last.first, "load");
+  EXPECT_THAT(last.second, HasSubstr("not remembered"));
 }
 
 TEST(Plan, the_setting_is_put_together_from_the_choices) {
@@ -82,8 +130,11 @@ TEST(Plan, what_is_not_a_plan_is_refused_by_name) {
     return message(json.dump());
   };
   EXPECT_THAT(
-      changed([](auto& json) { json["schema"] = 2; }),
-      HasSubstr("schema is 2, not 1"));
+      changed([](auto& json) { json["schema"] = 3; }),
+      HasSubstr("schema is 3, not 2"));
+  EXPECT_THAT(
+      changed([](auto& json) { json["load"]["others"] = "many"; }),
+      HasSubstr("load.others"));
   EXPECT_THAT(
       changed([](auto& json) { json.erase("layout"); }),
       HasSubstr("layout is missing"));
@@ -119,7 +170,9 @@ TEST(Plan, the_text_has_every_choice_its_reason_and_every_try) {
       text,
       AllOf(
           HasSubstr("plan (2 settings measured in 7.5 s)"),
-          HasSubstr("layout       channels_last  1.42x faster than"),
+          HasSubstr("layout       channels_last  171 ms a step; contiguous"),
+          HasSubstr("171 ms +-4 %"),
+          HasSubstr("other programs are using the processor (1.4 of 2 cores"),
           HasSubstr("micro-batch"),
           HasSubstr("171 ms"),
           HasSubstr("no_memory"),

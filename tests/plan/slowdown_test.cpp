@@ -77,17 +77,24 @@ TEST(Slowdown, another_micro_batch_begins_anew) {
 TEST(Slowdown, the_cause_is_what_changed_since_it_was_fast) {
   Conditions before;
   before.thermal = Thermal::nominal;
-  before.others_cpu = 0.3;
+  before.load = machine::Load{.others = 0.2, .cores = 2, .usable = 2};
   before.swap_used_bytes = std::uint64_t{1} << 30;
   Conditions now = before;
-  EXPECT_THAT(likely_cause(before, now), HasSubstr("no gauge shows why"));
+  EXPECT_EQ(likely_cause(before, now), "no gauge shows why");
+  now.may_lack_fan = true;
+  EXPECT_THAT(likely_cause(before, now), HasSubstr("without a fan"));
+  now.may_lack_fan = false;
   now.thermal = Thermal::heavy;
   EXPECT_THAT(
       likely_cause(before, now),
       AllOf(HasSubstr("thermal level heavy"), Not(HasSubstr("swap"))));
   now = before;
-  now.others_cpu = 2.1;
-  EXPECT_EQ(likely_cause(before, now), "other programs keep 2.1 cores busy");
+  now.load->others = 1.4;
+  now.load->average = 12;
+  EXPECT_EQ(
+      likely_cause(before, now),
+      "other programs are using the processor (1.4 of 2 cores, load 12.0)");
+  EXPECT_EQ(likely_cause(now, now), likely_cause(before, now)); // all along
   now = before;
   now.swap_used_bytes += std::uint64_t{2} << 30;
   EXPECT_THAT(likely_cause(before, now), HasSubstr("2.0 GiB more are in swap"));
@@ -111,14 +118,29 @@ TEST(Slowdown, the_cause_is_in_the_sentence) {
   EXPECT_THAT(told[0].text, HasSubstr("hot (thermal level critical)"));
 }
 
-TEST(Slowdown, others_are_the_system_without_this_process) {
-  machine::Sample sample;
-  EXPECT_FALSE(conditions_of(sample, 8).others_cpu);
-  sample.cpu = 0.5;
-  sample.process_cpu = 3;
-  EXPECT_DOUBLE_EQ(conditions_of(sample, 8).others_cpu.value_or(-1), 1);
-  sample.process_cpu = 5; // read a moment apart
-  EXPECT_DOUBLE_EQ(conditions_of(sample, 8).others_cpu.value_or(-1), 0);
+TEST(Slowdown, several_threads_on_a_busy_machine_are_told_what_to_do) {
+  Conditions busy;
+  busy.load = machine::Load{.others = 1.4, .cores = 2, .usable = 2};
+  for (const int threads : {1, 2}) {
+    SlowdownWatch watch(SlowdownWatch::Limits(), threads);
+    run(watch, 100, 0.1);
+    const auto told = run(watch, 100, 0.4, busy);
+    ASSERT_EQ(told.size(), 1U);
+    EXPECT_EQ(
+        told[0].text.find("--set threads=1") != std::string::npos, threads > 1)
+        << told[0].text;
+  }
+}
+
+TEST(Slowdown, only_a_laptop_of_apple_may_have_no_fan) {
+  machine::Machine machine;
+  EXPECT_FALSE(surroundings_of(machine).may_lack_fan);
+  machine.platform.os = "macos";
+  machine.cpu.chip_arch = "arm64";
+  machine.platform.model = "MacBookAir10,1";
+  EXPECT_TRUE(surroundings_of(machine).may_lack_fan);
+  machine.platform.model = "Macmini9,1";
+  EXPECT_FALSE(surroundings_of(machine).may_lack_fan);
 }
 
 } // namespace
