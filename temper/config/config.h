@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +21,9 @@ struct AutoBytes {
   friend bool operator==(const AutoBytes&, const AutoBytes&) = default;
 };
 
+// Words by name: {price = "number", zip = "category"}.
+using Words = std::map<std::string, std::string>;
+
 struct Run {
   std::string dir = "runs";
   std::string name;
@@ -31,13 +35,23 @@ struct Data {
   std::string source; // empty: fashion-mnist, or what needs no download
   std::string path;
   std::string val;
+  std::string test;
   double val_fraction = 0.1;
+  std::string split = "stratified";
   std::string augment = "none";
   std::int64_t image_size = 0; // 0: the source's own
   std::string resize = "bilinear";
   std::string bad = "error";
   std::int64_t limit = 0; // samples of the training part; 0: all
+  std::int64_t limit_val = 0; // samples of the validation part; 0: all
+  std::string unseen = "note";
+  std::vector<double> mean; // of each channel; empty: the source's own
+  std::vector<double> std;
   std::string target;
+  Words columns;
+  std::vector<std::string> drop;
+  std::string decimal = "auto";
+  std::string scale = "standard";
   std::int64_t sequence = 128;
   std::string cache = "auto";
   friend bool operator==(const Data&, const Data&) = default;
@@ -123,6 +137,7 @@ struct Memory {
 struct Plan {
   double seconds = 10;
   std::string cache = "on";
+  double max_age = 30; // days; 0: for ever
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 

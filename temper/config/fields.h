@@ -18,6 +18,7 @@ using Slot = std::variant<
     std::string*,
     AutoCount*,
     AutoBytes*,
+    Words*,
     std::vector<std::string>*,
     std::vector<std::int64_t>*,
     std::vector<double>*>;
@@ -29,7 +30,7 @@ struct Field {
   // Of numbers, and of each number of a list.
   double low = 0;
   double high = 0; // equal to low: no limits
-  // Of text: the words it may be; empty: any.
+  // Of text, and of each word of a table: what it may be; empty: anything.
   std::vector<std::string> choices = {};
 };
 
@@ -38,6 +39,9 @@ const std::vector<Field>& fields();
 // Null when there is no such key.
 const Field* find_field(const std::string& key);
 std::vector<std::string> keys();
+// Error with the key that was probably meant. `from` says where it stands;
+// empty: nowhere.
+[[noreturn]] void unknown_key(const std::string& key, const std::string& from);
 
 // The value as TOML has it: 64, "auto", [0.9, 0.999].
 std::string value_text(const Field& field, const Config& config);

@@ -16,6 +16,11 @@ std::vector<Field> keeping_fields() {
        0,
        0,
        {"on", "off"}},
+      {"plan.max_age",
+       "days after which remembered settings are measured again; 0: never",
+       in<&C::plan, &Plan::max_age>,
+       0,
+       36500},
 
       {"memory.budget", "for tensors", in<&C::memory, &Memory::budget>},
       {"memory.micro_batch",

@@ -4,7 +4,6 @@
 
 #include "temper/base/error.h"
 #include "temper/base/file.h"
-#include "temper/base/nearest.h"
 #include "temper/base/text.h"
 #include "temper/config/fields.h"
 #include "temper/config/values.h"
@@ -13,19 +12,6 @@ namespace temper::config {
 namespace {
 
 constexpr std::size_t kLongestFile = std::size_t{1} << 20;
-
-[[noreturn]] void unknown_key(const std::string& key, const std::string& from) {
-  // The last part counts double: batch is train.batch to most people.
-  auto close = nearest(key, keys());
-  const auto dot = key.rfind('.');
-  const std::string last = dot == std::string::npos ? key : key.substr(dot + 1);
-  for (const std::string& known : keys())
-    if (!close && known.substr(known.rfind('.') + 1) == last) close = known;
-  throw Error(
-      cat("[config] there is no key ", key, " (", from, ")."),
-      close ? cat("Did you mean ", *close, "?")
-            : "temper help config lists them all.");
-}
 
 void set(
     Loaded& into,
@@ -45,7 +31,7 @@ void set(
             " (",
             from,
             ")."),
-        cat(key, " is ", field->help, "."));
+        cat(key, ": ", field->help, "."));
   into.origin[key] = from;
 }
 
@@ -61,6 +47,8 @@ std::string written(const toml::node& node) {
   std::ostringstream out;
   if (const auto* array = node.as_array())
     out << *array;
+  else if (const auto* table = node.as_table())
+    out << toml::table(*table);
   else
     out << toml::node_view<const toml::node>(node);
   return out.str();
@@ -91,10 +79,24 @@ Given given(
     }
     return taken;
   }
+  if (const auto* table = node.as_table()) {
+    for (const auto& [name, item] : *table) {
+      const auto value = scalar(item);
+      if (!value) refuse();
+      taken.names.emplace_back(std::string_view(name.str()));
+      taken.items.push_back(*value);
+    }
+    return taken;
+  }
   const auto value = scalar(node);
   if (!value) refuse();
   taken.items.push_back(*value);
   return taken;
+}
+
+bool takes_words(const Field& field) {
+  Config any;
+  return std::holds_alternative<Words*>(field.slot(any));
 }
 
 void walk(
@@ -105,8 +107,10 @@ void walk(
   for (const auto& [name, node] : table) {
     const std::string key = cat(prefix, std::string_view(name.str()));
     const std::string from = cat(called, " line ", node.source().begin.line);
-    if (const auto* inner = node.as_table()) {
-      if (find_field(key) != nullptr)
+    const Field* field = find_field(key);
+    const auto* inner = node.as_table();
+    if (inner != nullptr && (field == nullptr || !takes_words(*field))) {
+      if (field != nullptr)
         throw Error(
             cat("[config] ", key, " is a value, not a section (", from, ")."));
       walk(into, *inner, key + ".", called);
@@ -139,7 +143,14 @@ Given given(const Assignment& assignment) {
     }
   }
   taken.list = texts;
-  if (texts)
+  if (takes_words(*field)) {
+    for (const std::string& each : split(value, ',')) {
+      if (trim(each).empty()) continue;
+      const Assignment word = parse_assignment(each);
+      taken.names.push_back(word.key);
+      taken.items.emplace_back(std::string(trim(word.value)));
+    }
+  } else if (texts)
     for (const std::string& each : split(value, ','))
       taken.items.emplace_back(std::string(trim(each)));
   else

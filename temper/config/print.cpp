@@ -1,6 +1,7 @@
 #include "temper/config/print.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "temper/base/text.h"
 #include "temper/config/fields.h"
@@ -55,6 +56,18 @@ std::string one(const AutoBytes& value) {
       return quoted(cat(bytes >> shift, unit));
   return one(static_cast<std::int64_t>(bytes));
 }
+bool bare(const std::string& key) {
+  return !key.empty() && std::all_of(key.begin(), key.end(), [](char c) {
+    return c == '_' || c == '-' || (c >= '0' && c <= '9') ||
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  });
+}
+std::string one(const Words& words) {
+  std::vector<std::string> parts;
+  for (const auto& [name, word] : words)
+    parts.push_back(cat(bare(name) ? name : quoted(name), " = ", quoted(word)));
+  return cat("{", join(parts, ", "), "}");
+}
 template <class T>
 std::string one(const std::vector<T>& values) {
   std::vector<std::string> parts;
@@ -101,14 +114,18 @@ struct Expected {
   std::string operator()(const AutoBytes*) const {
     return "an amount of memory such as \"4GiB\", or auto";
   }
+  std::string operator()(const Words*) const {
+    if (field.choices.empty()) return "a table of texts";
+    return cat("a table, each one of ", join(field.choices, ", "));
+  }
   std::string operator()(const std::vector<std::string>*) const {
     return "a list of texts";
   }
   std::string operator()(const std::vector<std::int64_t>*) const {
-    return cat("a list, each ", number_range(field, "a whole number"));
+    return cat("a list of ", number_range(field, "whole numbers"));
   }
   std::string operator()(const std::vector<double>*) const {
-    return cat("a list, each ", number_range(field, "a number"));
+    return cat("a list of ", number_range(field, "numbers"));
   }
 };
 
@@ -148,10 +165,15 @@ std::string expected_text(const Field& field) {
   return std::visit(Expected{field}, field.slot(any));
 }
 
-std::string to_toml(const Config& config) {
+namespace {
+
+std::string toml_of(
+    const Config& config,
+    const std::function<bool(const Field&)>& wanted) {
   std::string out;
   std::string section;
   for (const Field& field : fields()) {
+    if (!wanted(field)) continue;
     const std::string key = field.key;
     const std::string its = section_of(key);
     if (its != section) out += cat("\n[", its, "]\n");
@@ -160,6 +182,33 @@ std::string to_toml(const Config& config) {
     out += cat(name, " = ", value_text(field, config), "\n");
   }
   return out;
+}
+
+} // namespace
+
+std::string to_toml(const Config& config) {
+  return toml_of(config, [](const Field&) { return true; });
+}
+
+std::string changed_toml(const Config& config) {
+  const Config defaults;
+  return toml_of(config, [&](const Field& field) {
+    return value_text(field, config) != value_text(field, defaults);
+  });
+}
+
+std::string key_text(const std::string& key) {
+  const Field* field = find_field(key);
+  if (field == nullptr) unknown_key(key, "");
+  return cat(
+      key,
+      ": ",
+      field->help,
+      ".\n  takes    ",
+      expected_text(*field),
+      "\n  default  ",
+      value_text(*field, {}),
+      "\n");
 }
 
 std::string help_text() {
@@ -173,7 +222,12 @@ std::string help_text() {
     const std::string key = field.key;
     if (section_of(key) != section) out += "\n";
     section = section_of(key);
-    const std::string about = cat(field.help, " [", value_text(field, {}), "]");
+    const std::string about =
+        cat(field.help,
+            field.choices.empty() ? "" : cat("; ", expected_text(field)),
+            " [",
+            value_text(field, {}),
+            "]");
     std::string left = cat("  ", key, std::string(widest - key.size(), ' '));
     for (const std::string& line : wrap(about, kWidth - widest - 4)) {
       out += cat(left, "  ", line, "\n");

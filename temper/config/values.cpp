@@ -54,14 +54,7 @@ class Taker {
   Problem operator()(std::string* slot) const {
     const auto* value = single<std::string>();
     if (value == nullptr) return unexpected(field_);
-    const auto& choices = field_.choices;
-    if (!choices.empty() &&
-        std::find(choices.begin(), choices.end(), *value) == choices.end()) {
-      const auto close = nearest(*value, choices);
-      return cat(
-          *unexpected(field_),
-          close ? cat("; did you mean ", *close, "?") : "");
-    }
+    if (const auto problem = word(*value)) return problem;
     *slot = *value;
     return std::nullopt;
   }
@@ -86,6 +79,18 @@ class Taker {
       bytes = static_cast<std::uint64_t>(*number);
     if (!bytes) return unexpected(field_);
     slot->bytes = bytes;
+    return std::nullopt;
+  }
+  Problem operator()(Words* slot) const {
+    if (given_.names.size() != given_.items.size()) return unexpected(field_);
+    Words taken;
+    for (std::size_t i = 0; i < given_.names.size(); ++i) {
+      const auto* text = std::get_if<std::string>(&given_.items[i]);
+      if (text == nullptr) return unexpected(field_);
+      if (const auto problem = word(*text)) return problem;
+      taken[given_.names[i]] = *text;
+    }
+    *slot = std::move(taken);
     return std::nullopt;
   }
   Problem operator()(std::vector<std::string>* slot) const {
@@ -114,9 +119,19 @@ class Taker {
   }
 
  private:
+  Problem word(const std::string& value) const {
+    const auto& choices = field_.choices;
+    if (choices.empty() ||
+        std::find(choices.begin(), choices.end(), value) != choices.end())
+      return std::nullopt;
+    const auto close = nearest(value, choices);
+    return cat(
+        *unexpected(field_), close ? cat("; did you mean ", *close, "?") : "");
+  }
   template <class T>
   const T* single() const {
-    if (given_.list || given_.items.size() != 1) return nullptr;
+    if (given_.list || !given_.names.empty() || given_.items.size() != 1)
+      return nullptr;
     return std::get_if<T>(&given_.items[0]);
   }
   Problem whole(const Scalar& item, std::int64_t& slot) const {

@@ -17,6 +17,7 @@ using Scalar = std::variant<bool, std::int64_t, double, std::string>;
 struct Given {
   std::vector<Scalar> items; // one, unless it is a list
   bool list = false;
+  std::vector<std::string> names; // of the items, when it is a table
   std::string written; // as it stands in the file, for errors
 };
 

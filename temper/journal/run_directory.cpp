@@ -9,6 +9,7 @@
 #include "temper/base/error.h"
 #include "temper/base/nearest.h"
 #include "temper/base/text.h"
+#include "temper/journal/journal.h"
 
 namespace temper::journal {
 namespace {
@@ -43,22 +44,35 @@ std::string stamp() {
   return text.data();
 }
 
-// Two runs may begin in the same second; this is no part of the results.
-std::string four_hex() {
+// No part of the results.
+std::string random_hex(int digits) {
   std::random_device device;
   constexpr const char* kHex = "0123456789abcdef";
   std::string out;
-  for (int i = 0; i < 4; ++i)
+  for (int i = 0; i < digits; ++i)
     out += kHex[device() & 15];
   return out;
 }
 
+// Names that mean something else where a run is named.
 void check_name(const std::string& name) {
-  if (name.find('/') == std::string::npos && name != "." && name != "..")
-    return;
-  throw Error(
-      cat("[journal] ", name, " cannot be the name of a run: it is a path."),
-      "Name a run with run.name and its place with run.dir.");
+  const auto refuse = [&](const char* why, const char* hint) {
+    std::string shown = name;
+    for (char& c : shown)
+      if (std::iscntrl(static_cast<unsigned char>(c)) != 0) c = '?';
+    throw Error(
+        cat("[journal] ", shown, " cannot be the name of a run: ", why, "."),
+        hint);
+  };
+  if (name.find('/') != std::string::npos || name == "." || name == "..")
+    refuse("it is a path", "Name a run with run.name, its place with run.dir.");
+  const char* another = "Choose another run.name.";
+  if (name == "latest") refuse("it means the newest of all runs", another);
+  if (starts_with(name, "-")) refuse("it looks like an option", another);
+  if (std::any_of(name.begin(), name.end(), [](char c) {
+        return std::iscntrl(static_cast<unsigned char>(c)) != 0;
+      }))
+    refuse("it has a line end or another control character", another);
 }
 
 // What a start leaves that was killed before it wrote anything.
@@ -71,7 +85,31 @@ bool is_unborn(const RunDirectory& run) {
   return !failed;
 }
 
+// It failed before its first step: nothing of it can be resumed or shown.
+bool never_began(const RunDirectory& run) {
+  constexpr std::size_t kBeforeTheFirstStep = 100; // events, at most
+  bool failed = false;
+  for (const Event& event : Follower(run.journal()).read(kBeforeTheFirstStep)) {
+    if (event.kind == "step" || event.kind == "epoch" ||
+        event.kind == "checkpoint")
+      return false;
+    failed = event.kind == "end" && event.text("status") == "failed";
+  }
+  return failed;
+}
+
+// Parts of a name stand between dashes: a time, a model, a source.
+bool is_part_of(const std::string& wanted, const std::string& name) {
+  return !wanted.empty() &&
+      contains(cat("-", name, "-"), cat("-", wanted, "-"));
+}
+
 } // namespace
+
+std::string new_run_id() {
+  constexpr int kDigits = 32;
+  return random_hex(kDigits);
+}
 
 RunDirectory make_run_directory(
     const fs::path& parent,
@@ -85,7 +123,7 @@ RunDirectory make_run_directory(
   for (int i = 0; i < kTries && !failed; ++i) {
     const std::string chosen = !name.empty()
         ? name
-        : cat(stamp(), "-", plain(model), "-", plain(data), "-", four_hex());
+        : cat(stamp(), "-", plain(model), "-", plain(data), "-", random_hex(4));
     const RunDirectory run{parent / chosen};
     const bool made = fs::create_directory(run.path, failed);
     if (made || (!failed && !name.empty() && is_unborn(run))) {
@@ -148,7 +186,9 @@ std::vector<RunDirectory> list_runs(const fs::path& parent) {
 RunDirectory find_run(const fs::path& parent, const std::string& wanted) {
   if (is_run({wanted})) return {wanted};
   const auto runs = list_runs(parent);
-  if (wanted == "latest" && !runs.empty()) return runs.back();
+  if (wanted == "latest")
+    for (auto run = runs.rbegin(); run != runs.rend(); ++run)
+      if (!never_began(*run)) return *run;
   std::vector<RunDirectory> found;
   std::vector<std::string> names;
   for (const RunDirectory& run : runs) {
@@ -157,7 +197,8 @@ RunDirectory find_run(const fs::path& parent, const std::string& wanted) {
     if (name == wanted) return run;
     const bool ends = name.size() >= wanted.size() &&
         name.compare(name.size() - wanted.size(), wanted.size(), wanted) == 0;
-    if (!wanted.empty() && (starts_with(name, wanted) || ends))
+    if (!wanted.empty() &&
+        (starts_with(name, wanted) || ends || is_part_of(wanted, name)))
       found.push_back(run);
   }
   if (found.size() == 1) return found[0];

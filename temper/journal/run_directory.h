@@ -1,5 +1,6 @@
 // Where a run lives: runs/<date-time>-<model>-<data>-<4 hex>/ with config.toml,
-// plan.json, machine.json, journal.jsonl, checkpoints/ and artifacts/.
+// plan.json, machine.json, schema.json, model.graph, data.jsonl, journal.jsonl,
+// checkpoints/ and artifacts/.
 #pragma once
 
 #include <filesystem>
@@ -20,8 +21,20 @@ struct RunDirectory {
   std::filesystem::path plan() const {
     return path / "plan.json";
   }
+  // The meaning of the data to the model: data/schema.h.
+  std::filesystem::path schema() const {
+    return path / "schema.json";
+  }
   std::filesystem::path machine() const {
     return path / "machine.json";
+  }
+  // The model without its weights: train/kept_model.h.
+  std::filesystem::path model() const {
+    return path / "model.graph";
+  }
+  // What its data held when it began; written by the train room.
+  std::filesystem::path data() const {
+    return path / "data.jsonl";
   }
   std::filesystem::path journal() const {
     return path / "journal.jsonl";
@@ -49,14 +62,19 @@ RunDirectory make_run_directory(
     const std::string& model,
     const std::string& data);
 
+// What a run is called wherever its directory lies: 32 random hexadecimal
+// digits, in the journal's first event.
+std::string new_run_id();
+
 // It has a journal or, should that have been lost, a checkpoint.
 bool is_run(const RunDirectory& directory);
 
 // Below `parent`, oldest first.
 std::vector<RunDirectory> list_runs(const std::filesystem::path& parent);
 
-// By its path, its name, the beginning or end of its name, or "latest". Error
-// when there is none (with the nearest) or more than one.
+// By its path, its name, the beginning, the end or a part of its name between
+// dashes, or "latest", the youngest that made a step. Error when there is none
+// (with the nearest) or more than one.
 RunDirectory find_run(
     const std::filesystem::path& parent,
     const std::string& wanted);

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -29,7 +30,21 @@ Error taken(const RunDirectory& directory) {
           "Ctrl-C in its terminal ends it with a checkpoint."));
 }
 
+int lock_at_once(int descriptor, int kind) {
+  int locked = 0;
+  do
+    locked = ::flock(descriptor, kind | LOCK_NB);
+  while (locked != 0 && errno == EINTR);
+  return locked;
+}
+
 } // namespace
+
+bool is_trained_now(const RunDirectory& directory) {
+  const Descriptor file(::open(directory.lock().c_str(), O_RDONLY | O_CLOEXEC));
+  return file.open() && lock_at_once(file.get(), LOCK_SH) != 0 &&
+      errno == EWOULDBLOCK;
+}
 
 RunLock::RunLock(const RunDirectory& directory) {
   const std::filesystem::path path = directory.lock();
@@ -42,10 +57,14 @@ RunLock::RunLock(const RunDirectory& directory) {
             std::strerror(errno),
             "."),
         "A run must be able to write its directory.");
-  int locked = 0;
-  do
-    locked = ::flock(file_.get(), LOCK_EX | LOCK_NB);
-  while (locked != 0 && errno == EINTR);
+  // Somebody who only asks (is_trained_now) has it for a moment.
+  constexpr int kTries = 5;
+  constexpr useconds_t kPause_us = 10'000;
+  int locked = lock_at_once(file_.get(), LOCK_EX);
+  for (int i = 1; i < kTries && locked != 0 && errno == EWOULDBLOCK; ++i) {
+    ::usleep(kPause_us);
+    locked = lock_at_once(file_.get(), LOCK_EX);
+  }
   if (locked != 0 && errno == EWOULDBLOCK) throw taken(directory);
   if (locked != 0) {
     // Some network file systems have no locks: then nobody else has it either.

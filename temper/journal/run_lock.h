@@ -16,4 +16,8 @@ class RunLock {
   Descriptor file_;
 };
 
+// Whether a process has it at this moment. Whoever only asks leaves no mark,
+// and makes nobody wait.
+bool is_trained_now(const RunDirectory& directory);
+
 } // namespace temper::journal

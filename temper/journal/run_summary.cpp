@@ -7,6 +7,7 @@
 #include "temper/base/file.h"
 #include "temper/base/text.h"
 #include "temper/journal/journal.h"
+#include "temper/journal/run_lock.h"
 
 namespace temper::journal {
 namespace {
@@ -22,6 +23,18 @@ void take_plan(RunSummary& summary, const std::string& text) {
   summary.model = word("model");
   summary.data = word("source");
   summary.device = word("device");
+  const auto per_epoch = plan.find("updates_per_epoch");
+  const auto whole = [&](const char* key) {
+    const auto found = summary.config.find(key);
+    return found == summary.config.end() ? 0
+                                         : parse_int(found->second).value_or(0);
+  };
+  if (per_epoch != plan.end() && per_epoch->is_number_integer())
+    summary.total_updates =
+        per_epoch->get<std::int64_t>() * whole("train.epochs");
+  const std::int64_t most = whole("train.max_steps");
+  if (most > 0 && (summary.total_updates == 0 || most < summary.total_updates))
+    summary.total_updates = most;
 }
 
 void take_run(RunSummary& summary, const Event& event) {
@@ -36,14 +49,38 @@ void take_files(RunSummary& summary) {
   take_plan(summary, read_small_file(from.plan()).value_or(""));
 }
 
+// Of the sessions of a run that has not said how long it took.
+struct Sessions {
+  double before_s = 0;
+  double begin_s = 0; // since 1970, as the next
+  double last_s = 0;
+  bool ended = false; // and said so
+
+  void see(const Event& event) {
+    if (event.kind == "resume") ended = false;
+    if (event.kind == "end") ended = event.number("seconds").has_value();
+    if (event.kind == "run" || event.kind == "resume") {
+      before_s += last_s - begin_s;
+      begin_s = event.time_s;
+    }
+    last_s = std::max(begin_s, event.time_s);
+  }
+  double seconds() const {
+    return before_s + last_s - begin_s;
+  }
+};
+
 void take(RunSummary& summary, const Event& event) {
   if (event.kind == "run") take_run(summary, event);
   if (event.kind == "resume") summary.status = "unfinished";
+  if (event.kind == "step") {
+    summary.updates = event.count("step").value_or(0);
+    summary.loss = event.number("loss").value_or(std::nan(""));
+  }
   if (event.kind == "epoch") {
     summary.updates = event.count("update").value_or(0);
     summary.epochs = event.count("epoch").value_or(0) + 1;
     summary.samples_per_s = event.number("samples_per_s").value_or(0);
-    summary.seconds += event.number("seconds").value_or(0);
     summary.epoch_events.push_back(event);
   }
   if (event.kind == "end") {
@@ -75,12 +112,19 @@ RunSummary summarise(const RunDirectory& directory) {
   RunSummary summary;
   summary.directory = directory;
   summary.status = "unfinished";
-  summary.best = std::nan("");
+  summary.best = summary.loss = std::nan("");
+  // Asked before the journal is read: one that ends meanwhile has an end then.
+  const bool trained_now = is_trained_now(directory);
+  Sessions sessions;
   Follower journal(directory.journal());
   for (auto events = journal.read(); !events.empty(); events = journal.read())
-    for (const Event& event : events)
+    for (const Event& event : events) {
       take(summary, event);
+      sessions.see(event);
+      if (!sessions.ended) summary.seconds = sessions.seconds();
+    }
   summary.unreadable = journal.unreadable();
+  if (summary.status == "unfinished" && trained_now) summary.status = "running";
   if (summary.model.empty()) take_files(summary);
   return summary;
 }

@@ -12,8 +12,8 @@ namespace temper::journal {
 
 struct RunSummary {
   RunDirectory directory;
-  // "done", "stopped", "stopped early", "failed"; "unfinished" when the journal
-  // ends in the middle.
+  // "done", "stopped", "stopped early", "failed"; "running" while a process
+  // trains it; "unfinished" when the journal ends in the middle.
   std::string status;
   std::string why; // it failed
   std::string model;
@@ -23,7 +23,9 @@ struct RunSummary {
   double best = 0; // NaN: none
   std::int64_t epochs = 0;
   std::int64_t updates = 0;
-  double seconds = 0;
+  std::int64_t total_updates = 0; // it is to make; 0: not known
+  double loss = 0; // of the last step in the journal; NaN: none
+  double seconds = 0; // trained, without the time between two sessions
   double samples_per_s = 0; // of the last epoch
   double began_s = 0; // since 1970
   std::int64_t unreadable = 0; // lines of the journal, which are left out

@@ -1,5 +1,6 @@
 // The train room's answer in a build without LibTorch.
 #include "temper/base/error.h"
+#include "temper/train/convolution_trial.h"
 #include "temper/train/features.h"
 #include "temper/train/make_engine.h"
 
@@ -21,6 +22,10 @@ std::unique_ptr<Engine> make_engine(const EngineRequest&) {
 
 std::unique_ptr<FeatureExtractor> make_extractor(const ExtractorRequest&) {
   refuse();
+}
+
+std::optional<std::int64_t> convolution_bytes(const graph::ConvolutionCase&) {
+  return {};
 }
 
 } // namespace temper::train

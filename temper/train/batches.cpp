@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "temper/base/text.h"
+
 namespace temper::train {
 namespace {
 
@@ -11,7 +13,7 @@ class IndexedBatches final : public Batches {
       std::shared_ptr<const data::IndexedSource> source,
       std::shared_ptr<const data::Augment> augment,
       const data::LoaderOptions& options)
-      : samples_(source->size()),
+      : source_(source),
         loader_(std::move(source), std::move(augment), options) {}
 
   void start(std::uint32_t epoch) override {
@@ -27,7 +29,7 @@ class IndexedBatches final : public Batches {
     return loader_.batches_per_epoch();
   }
   std::optional<std::int64_t> samples() const override {
-    return samples_;
+    return source_->size();
   }
   std::string state() const override {
     return loader_.state().to_json();
@@ -38,12 +40,15 @@ class IndexedBatches final : public Batches {
   data::LoaderStats stats() const override {
     return loader_.stats();
   }
+  std::string describe(std::int64_t index) const override {
+    return source_->describe(index);
+  }
   std::string in_hand() const override {
     return loader_.in_hand();
   }
 
  private:
-  std::int64_t samples_;
+  std::shared_ptr<const data::IndexedSource> source_;
   data::Loader loader_;
 };
 
@@ -88,6 +93,10 @@ class StreamBatches final : public Batches {
 };
 
 } // namespace
+
+std::string Batches::describe(std::int64_t index) const {
+  return cat("sample ", index);
+}
 
 std::unique_ptr<Batches> indexed_batches(
     std::shared_ptr<const data::IndexedSource> source,

@@ -29,6 +29,8 @@ class Batches {
   virtual std::string state() const = 0;
   virtual void resume(const std::string& state) = 0;
   virtual data::LoaderStats stats() const = 0;
+  // A sample of a batch by its index, for messages: "photos/cat/12.jpg".
+  virtual std::string describe(std::int64_t index) const;
   // The samples being read now, for a person; asked from another thread when
   // next() does not come back. Empty: not known.
   virtual std::string in_hand() const {

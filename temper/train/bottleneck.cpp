@@ -3,7 +3,9 @@
 
 namespace temper::train {
 
-std::string bottleneck(const Outcome& outcome) {
+std::string bottleneck(const Outcome& outcome, const RunPlan& plan) {
+  // What took less is not worth an advice.
+  constexpr double kWorthIt_s = 5;
   const auto part_of_run = [&](double seconds) {
     return outcome.seconds > 0 ? seconds / outcome.seconds : 0;
   };
@@ -17,12 +19,19 @@ std::string bottleneck(const Outcome& outcome) {
     return cat(
         "the model waited ",
         percent(waiting),
-        " of the time for data: more loader.workers or temper data pack help");
+        " of the time for data",
+        outcome.waiting_s < kWorthIt_s ? ""
+            : plan.input_shape.size() == 3 // to decode and to augment
+            ? ": more loader.workers or temper data pack help"
+            : ": more loader.workers help");
   if (evaluating > kMuch)
     return cat(
         "validation took ",
         percent(evaluating),
-        " of the time: train.eval_every makes it rarer");
+        " of the time",
+        outcome.evaluating_s < kWorthIt_s
+            ? ""
+            : ": train.eval_every makes it rarer");
   return cat(
       "computing is what takes the time; waiting for data took ",
       percent(waiting),

@@ -22,7 +22,22 @@ plan::PlanKey key_of(const PlanRequest& request) {
   return key;
 }
 
+bool is_remembered(const PlanRequest& request) {
+  const config::Config& config = request.config;
+  return config.plan.cache == "on" && config.device != "sim" &&
+      !config.deterministic && request.data.stream == nullptr;
+}
+
 } // namespace
+
+PlanMemory plan_memory(const PlanRequest& request) {
+  PlanMemory memory;
+  memory.key = key_of(request);
+  if (is_remembered(request))
+    memory.cache =
+        plan::PlanCache(data::cache_directory(request.environment) / "plans");
+  return memory;
+}
 
 BatchLayout layout_for(
     const plan::Setting& setting,
@@ -62,11 +77,13 @@ plan::Plan plan_settings(const PlanRequest& request) {
   if (request.data.stream != nullptr)
     return plan::plan_unmeasured(
         decision.candidates, "a generator's samples can be taken only once");
-  decision.key = key_of(request);
-  if (request.config.plan.cache == "on" && !simulated)
-    decision.cache =
-        plan::PlanCache(data::cache_directory(request.environment) / "plans");
+  PlanMemory memory = plan_memory(request);
+  decision.key = std::move(memory.key);
+  decision.cache = std::move(memory.cache);
+  decision.max_age_days = request.config.plan.max_age;
+  decision.measuring = request.measuring;
   decision.options.seconds = request.config.plan.seconds;
+  decision.options.load = request.load;
   decision.options.run_steps = request.run_steps;
   // Features that are kept are computed once, whatever the epochs.
   if (!request.config.model.freeze.empty() && request.run_steps)

@@ -26,9 +26,20 @@ struct PlanRequest {
   Environment environment; // says where plans are remembered
   std::optional<std::int64_t> run_steps; // nothing: not known
   std::function<void(const std::string&)> progress; // may throw to give up
+  // How busy the machine is; null: nobody looks.
+  std::function<std::optional<machine::Load>()> load = {};
+  plan::Measuring measuring = {};
 };
 
 plan::Plan plan_settings(const PlanRequest& request);
+
+// Where the plan of such a run is remembered. A cache without a folder where it
+// is not.
+struct PlanMemory {
+  plan::PlanCache cache{std::filesystem::path()};
+  plan::PlanKey key;
+};
+PlanMemory plan_memory(const PlanRequest& request);
 
 // How the loader lays batches out for a setting.
 BatchLayout layout_for(

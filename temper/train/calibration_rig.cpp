@@ -79,16 +79,18 @@ struct Ground {
   std::map<std::tuple<bool, bool, int>, std::shared_ptr<OwnBatch>> batches;
   std::optional<ParityReference> reference;
   int most_samples = std::numeric_limits<int>::max();
+  int whole_samples = 0; // of a batch; 0: not looked at
   std::string note; // what the user should know of the measuring
 
   // A batch of large images may take longer than all the seconds there are: as
   // many samples of it are measured as let a step fit several times.
   void fit_into(double seconds) {
-    constexpr double kSteps = 12;
+    constexpr double kSteps = 24;
     constexpr int kFew = 4;
     using Clock = std::chrono::steady_clock;
     const BatchLayout layout = layout_for({}, config);
     const int whole = batch(layout).size;
+    whole_samples = whole;
     if (whole <= kFew) return;
     const auto take = [&](int samples) {
       most_samples = samples;
@@ -251,6 +253,13 @@ class EngineRig final : public plan::Rig {
 
   std::string note() const override {
     return ground_->note;
+  }
+
+  double part() const override {
+    const int whole = ground_->whole_samples;
+    return ground_->most_samples < whole
+        ? static_cast<double>(ground_->most_samples) / whole
+        : 1;
   }
 
   // Nothing is computed before: on another thread OpenMP would keep a second

@@ -1,6 +1,5 @@
 #include "temper/train/feature_cache.h"
 
-#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <utility>
@@ -9,6 +8,7 @@
 #include "temper/base/hash.h"
 #include "temper/base/log.h"
 #include "temper/base/text.h"
+#include "temper/data/content.h"
 #include "temper/data/feature_source.h"
 #include "temper/data/feature_store.h"
 #include "temper/graph/weights.h"
@@ -17,11 +17,6 @@ namespace temper::train {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-// Samples that are read to see whether the data is still the same. A source's
-// fingerprint has names and sizes only, and files of arrays are often made
-// again with the same.
-constexpr std::int64_t kSamplesRead = 64;
 
 void add_sample(Hasher& hasher, const data::Sample& sample) {
   hasher.add(sample.image.pixels(), sample.image.bytes());
@@ -36,13 +31,16 @@ void add_sample(Hasher& hasher, const data::Sample& sample) {
       sample.target_tokens.size() * sizeof(std::int64_t));
 }
 
+// A fingerprint that follows from what files hold is enough, unless there is
+// too much of it to be read; then the times of the files are in it, too. All
+// samples are read of a source that cannot tell what it holds.
 std::uint64_t content_hash(const data::IndexedSource& source) {
+  if (source.content() != nullptr) return source.content()->value_here();
   Hasher hasher;
-  const std::int64_t count = std::min(kSamplesRead, source.size());
-  for (std::int64_t i = 0; i < count; ++i) {
+  for (std::int64_t i = 0; i < source.size(); ++i) {
     data::Sample sample;
     try {
-      source.read(i * source.size() / count, sample);
+      source.read(i, sample);
       add_sample(hasher, sample);
     } catch (const data::BadSample&) {
       hasher.add(std::string_view("bad"));
@@ -107,8 +105,8 @@ class Computation {
   Computation(const FeatureCacheOptions& options, FeatureExtractor& extractor)
       : options_(options), extractor_(extractor) {}
 
-  // False when the result depends on a sample's neighbours.
-  bool compute(const FeatureView& view, std::uint64_t key) {
+  // Why they cannot be kept; empty: they are.
+  std::string compute(const FeatureView& view, std::uint64_t key) {
     if (options_.progress) options_.progress(done_, total_);
     const auto begin = Clock::now();
     const data::FeatureLayout layout = layout_of(view, extractor_);
@@ -129,7 +127,7 @@ class Computation {
       extractor_.compute(*batch, features.data());
       if (!std::exchange(tried_, true) &&
           depends_on_neighbours(*batch, features, extractor_))
-        return false;
+        return "they depend on which samples share a batch";
       for (int i = 0; i < batch->size; ++i)
         writer.add(
             batch->indices[i],
@@ -138,8 +136,11 @@ class Computation {
       done_ += batch->size;
       if (options_.progress) options_.progress(done_, total_);
     }
+    const data::Content* content = view.source->content();
+    if (content != nullptr && !content->is_unchanged())
+      return "the data changed while they were computed";
     writer.commit(std::chrono::duration<double>(Clock::now() - begin).count());
-    return true;
+    return "";
   }
 
   void expect(std::int64_t samples) {
@@ -225,10 +226,8 @@ CachedFeatures cached_features(
         data::make_room(options.folder, missing_bytes, options.most_bytes);
   for (std::size_t i = 0; i < views.size() && made.why_not.empty(); ++i) {
     if (files[i] == nullptr) {
-      if (!computation.compute(views[i], keys[i])) {
-        made.why_not = "they depend on which samples share a batch";
-        break;
-      }
+      made.why_not = computation.compute(views[i], keys[i]);
+      if (!made.why_not.empty()) break;
       made.computed += views[i].source->size();
       files[i] = open(views[i], keys[i], options, extractor);
       if (files[i] == nullptr)

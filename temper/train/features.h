@@ -22,7 +22,8 @@ class FeatureExtractor {
   virtual const std::vector<std::int64_t>& shape() const = 0;
   // Fills batch.size x shape. A sample's features do not depend on its
   // neighbours or its place: every forward pass has the same shape, padded
-  // where samples are missing. Called from one thread.
+  // where samples are missing, and a shape in which places differ is not used.
+  // Called from one thread.
   virtual void compute(const data::Batch& batch, float* features) = 0;
   // What else its bits follow from: device, LibTorch, the batch's shape.
   virtual std::string place() const = 0;

@@ -7,6 +7,7 @@
 #include "temper/base/text.h"
 #include "temper/machine/gauges.h"
 #include "temper/train/attempt.h"
+#include "temper/train/convolution_trial.h"
 #include "temper/train/slices.h"
 #include "temper/train/step_memory.h"
 
@@ -24,6 +25,7 @@ StepMemory step_memory(const ForecastRequest& request) {
   options.channels_last = request.setting.layout == "channels_last";
   options.threads = request.setting.threads;
   options.libtorch = request.machine.libtorch.version;
+  options.convolution_bytes = convolution_bytes;
   return StepMemory(*request.model.program, request.config, options);
 }
 
@@ -101,8 +103,10 @@ Forecast from_steps(
   Fit fit;
   try {
     fit = fit_of(request, options);
-  } catch (const std::exception&) {
-    // The run itself will say what is wrong, or do with fewer samples.
+  } catch (const OutOfMemory&) { // the run will do with fewer samples
+  } catch (const Error&) {
+    throw; // so would every step of the run: it need not begin
+  } catch (const std::exception&) { // the run itself will say what is wrong
   }
   const bool known = fit.large > 0;
   Forecast made =

@@ -1,10 +1,12 @@
 #include "temper/train/loop.h"
 
+#include <algorithm>
 #include <cmath>
 #include <exception>
 #include <utility>
 
 #include "temper/base/error.h"
+#include "temper/base/log.h"
 #include "temper/base/text.h"
 #include "temper/libtorch/messages.h"
 #include "temper/libtorch/out_of_memory.h"
@@ -63,7 +65,7 @@ class Loop {
     progress_.engine_sums = {};
     governor_.restore(progress_.governor);
     recovery_.restore(from.tensors);
-    meter_.add_earlier(progress_.seconds);
+    meter_.add_earlier(progress_.run);
     if (progress_.update > 0)
       lr_ = updates_.lr(progress_.update - 1, progress_.plateau_drops);
     // Empty: the snapshot was taken between two epochs.
@@ -81,7 +83,7 @@ class Loop {
   }
 
   void train_epoch() {
-    meter_.begin_epoch();
+    meter_.begin_epoch(std::exchange(progress_.in_epoch, {}));
     if (resume_loader_.empty())
       parts_.train.start(progress_.epoch);
     else
@@ -132,24 +134,48 @@ class Loop {
         is_last_epoch();
     if (parts_.val == nullptr || !due) return;
     const auto begin = Clock::now();
-    std::int64_t done = 0;
-    doing(Phase::validating);
-    parts_.val->start(0);
-    while (const data::Batch* batch = next_of(*parts_.val)) {
-      doing(Phase::validating);
-      attempt_.evaluate(*batch);
-      watches_.system();
-      glimpse(++done, parts_.val->batches_per_epoch().value_or(0), true);
-      if (must_stop()) break;
-    }
-    if (stopped_) {
-      parts_.engine.take_evaluation_sums(); // a part of them: for nobody
-      return;
-    }
-    val_ = parts_.engine.take_evaluation_sums();
+    auto sums = evaluate(*parts_.val);
+    if (!sums) return;
+    val_ = *std::move(sums);
     validated_ = true;
     validation_s_ = Meter::seconds_since(begin);
     meter_.evaluated(validation_s_);
+  }
+
+  // The sums over all batches; no value when the run is to stop meanwhile.
+  std::optional<MetricSums> evaluate(Batches& batches) {
+    std::int64_t done = 0;
+    doing(Phase::validating);
+    batches.start(0);
+    const std::int64_t all = batches.batches_per_epoch().value_or(0);
+    while (const data::Batch* batch = next_of(batches)) {
+      doing(Phase::validating);
+      attempt_.evaluate(*batch);
+      watches_.system();
+      glimpse(++done, all, batch->size, true);
+      if (must_stop()) break;
+    }
+    MetricSums sums = parts_.engine.take_evaluation_sums();
+    if (stopped_) return std::nullopt; // a part of them: for nobody
+    return sums;
+  }
+
+  // Once, with the best weights, which are on disk. A run that is stopped here
+  // is resumed at its last checkpoint, and tests again.
+  void test() {
+    if (parts_.test == nullptr) return;
+    const auto begin = Clock::now();
+    const bool best = take_best_weights();
+    auto sums = evaluate(*parts_.test);
+    if (!sums) return;
+    test_ = *std::move(sums);
+    const double seconds = Meter::seconds_since(begin);
+    meter_.evaluated(seconds);
+    tell(test_event(
+        progress_,
+        best ? std::int64_t{progress_.best_epoch} : -1,
+        test_,
+        seconds));
   }
 
   void close_epoch() {
@@ -167,6 +193,7 @@ class Loop {
     ++progress_.epoch;
     progress_.step = 0;
     progress_.epoch_sums = {};
+    progress_.in_epoch = {};
     save({"", best_, score_, finished()});
   }
 
@@ -178,9 +205,12 @@ class Loop {
     made.updates = progress_.update;
     made.train = stopped_ ? progress_.epoch_sums : last_epoch_;
     made.val = val_;
+    made.test = test_;
     made.best_metric = progress_.watched;
     made.best = progress_.best.value_or(std::nan(""));
     made.best_epoch = progress_.best_epoch;
+    made.improved_epoch = static_cast<std::uint32_t>(std::max<std::int64_t>(
+        progress_.epoch - progress_.epochs_since_best - 1, 0));
     made.seconds = meter_.run_s();
     made.waiting_s = meter_.run_wait_s();
     made.evaluating_s = meter_.run_evaluating_s();
@@ -207,6 +237,20 @@ class Loop {
   bool must_stop() {
     stopped_ = (parts_.stop && parts_.stop()) || watches_.wants_restart();
     return stopped_;
+  }
+
+  // False: no checkpoint has them, and the last ones stay.
+  bool take_best_weights() {
+    try {
+      const auto best = parts_.checkpoints.load_best();
+      if (!best || !progress_.best) return false;
+      parts_.engine.restore({best->tensors, {}});
+      return true;
+    } catch (const Error& error) {
+      log::warn(
+          cat("the test set is scored with the last weights: ", error.what()));
+      return false;
+    }
   }
 
   // Null at the end, and when the run is to stop: nothing is under way here.
@@ -244,7 +288,7 @@ class Loop {
     try {
       updated = attempt_.step(batch, order);
     } catch (const NotFinite& bad) {
-      recovery_.not_finite(bad, &order);
+      recovery_.not_finite(bad, &order, &batch);
       return;
     }
     ++progress_.step;
@@ -259,7 +303,7 @@ class Loop {
       tell(overflow_event(progress_));
     }
     watches_.system();
-    glimpse(progress_.step, updates_.per_epoch(), false);
+    glimpse(progress_.step, updates_.per_epoch(), batch.size, false);
   }
 
   void report(const data::Batch& batch) {
@@ -295,14 +339,18 @@ class Loop {
     const double value = watched_value(watched, progress_.epoch_sums, val);
     progress_.watched = watched;
     score_ = larger_is_better(watched) ? value : -value;
-    return train::close_epoch(progress_, config_, watched, value);
+    const double loss = metric(val ? *val : progress_.epoch_sums, "loss");
+    return train::close_epoch(progress_, config_, watched, value, loss);
   }
 
   // False: off the CPU an update that was not finite may show only here. The
   // run is behind it then, and nothing was saved.
   bool save(const Save& what) {
     doing(Phase::checkpoint);
-    progress_.seconds = meter_.run_s();
+    progress_.run = {
+        meter_.run_s(), meter_.run_wait_s(), meter_.run_evaluating_s()};
+    if (progress_.step > 0)
+      progress_.in_epoch = {meter_.epoch_s(), meter_.epoch_wait_s()};
     progress_.governor = governor_.state();
     try {
       if (parts_.one_copy) saved();
@@ -375,13 +423,18 @@ class Loop {
     if (parts_.heartbeats != nullptr) parts_.heartbeats->training.beat(phase);
   }
 
-  void glimpse(std::int64_t step, std::int64_t steps, bool validating) const {
+  void glimpse(
+      std::int64_t step,
+      std::int64_t steps,
+      std::int64_t samples,
+      bool validating) const {
     if (!parts_.watcher.glimpse) return;
     Glimpse seen;
     seen.epoch = progress_.epoch;
     seen.epochs = epochs();
     seen.step = step;
     seen.steps = steps;
+    seen.samples = samples;
     seen.validating = validating;
     seen.loss = loss_;
     seen.accuracy = accuracy_;
@@ -410,6 +463,7 @@ class Loop {
   std::int64_t told_gradients_ = -1; // after this update
   MetricSums last_epoch_;
   MetricSums val_;
+  MetricSums test_;
   bool best_ = false; // was the last epoch
   std::optional<double> score_; // its own, larger is better
   double lr_ = 0;
@@ -432,6 +486,7 @@ Outcome run_loop(const LoopParts& parts, const checkpoint::Snapshot* resumed) {
     loop.save_stopped();
   else
     loop.save_done();
+  if (!loop.stopped()) loop.test();
   return loop.outcome();
 }
 

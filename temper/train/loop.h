@@ -14,6 +14,7 @@
 #include "temper/machine/gauges.h"
 #include "temper/memory/forecast.h"
 #include "temper/memory/governor.h"
+#include "temper/plan/first_steps.h"
 #include "temper/train/batches.h"
 #include "temper/train/engine.h"
 #include "temper/train/heartbeat.h"
@@ -30,6 +31,7 @@ struct Glimpse {
   double loss = 0; // as last reported; NaN before the first
   double accuracy = 0; // of the epoch so far, as last reported; NaN: none
   double lr = 0;
+  std::int64_t samples = 0; // of this step
   double samples_per_s = 0;
   double waiting = 0; // part of the time spent waiting for data, 0..1
   std::uint64_t memory_bytes = 0;
@@ -45,6 +47,7 @@ struct LoopParts {
   Engine& engine;
   Batches& train;
   Batches* val = nullptr; // null: no validation
+  Batches* test = nullptr; // scored once at the end; null: none
   journal::Journal& journal;
   checkpoint::Store& checkpoints;
   std::string writer = {}; // for the snapshots: what makes them
@@ -53,7 +56,12 @@ struct LoopParts {
   std::function<machine::Sample()> gauge = {};
   // How busy the machine is, asked after every step; mostly nothing.
   std::function<std::optional<journal::Event>()> system = {};
-  int cores = 1; // of the machine
+  plan::Surroundings around = {}; // what the gauges are read against
+  int threads = 1; // that compute a step
+  // What the plan says of a step, to be held against the first ones; no value:
+  // nothing. Told when the plan is wrong: it is not to be used again.
+  std::optional<plan::Expected> planned = {};
+  std::function<void()> forget_plan = {};
   // Asked after every step, and while data is waited for or validated: true
   // ends the run there, with a checkpoint.
   std::function<bool()> stop = {};
@@ -80,9 +88,13 @@ struct Outcome {
   std::int64_t updates = 0;
   MetricSums train; // of the last epoch
   MetricSums val;
+  MetricSums test; // with the best weights
   std::string best_metric;
   double best = 0;
   std::uint32_t best_epoch = 0;
+  // The last one that improved on the metric; a tie that a smaller loss broke
+  // is none.
+  std::uint32_t improved_epoch = 0;
   double seconds = 0;
   double waiting_s = 0; // for data
   double evaluating_s = 0;

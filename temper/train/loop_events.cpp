@@ -64,6 +64,22 @@ Event epoch_event(
   return event;
 }
 
+Event test_event(
+    const Progress& progress,
+    std::int64_t weights_epoch,
+    const MetricSums& test,
+    double seconds) {
+  Event event{
+      "test",
+      0,
+      {{"update", progress.update},
+       {"samples", test.samples},
+       {"seconds", seconds}}};
+  if (weights_epoch >= 0) event.fields.emplace_back("epoch", weights_epoch);
+  add_metrics(event, "test_", test);
+  return event;
+}
+
 Event gradients_event(
     const Progress& progress,
     const graph::Weights& gradients) {
@@ -98,6 +114,21 @@ Event speed_event(const Progress& progress, const plan::SpeedChange& change) {
        {"update", progress.update},
        {"step_s", change.now_s},
        {"before_s", change.before_s}}};
+}
+
+Event plan_event(
+    const Progress& progress,
+    const plan::FirstStepsVerdict& verdict) {
+  return {
+      "incident",
+      0,
+      {{"what", std::string("not as planned")},
+       {"why", verdict.text},
+       {"epoch", std::int64_t{progress.epoch}},
+       {"update", progress.update},
+       {"step_s", verdict.step_s},
+       {"before_s", verdict.planned_s},
+       {"forgotten", verdict.forget}}};
 }
 
 Event overflow_event(const Progress& progress) {

@@ -6,6 +6,7 @@
 #include "temper/checkpoint/writer.h"
 #include "temper/data/loader.h"
 #include "temper/journal/event.h"
+#include "temper/plan/first_steps.h"
 #include "temper/plan/slowdown.h"
 #include "temper/train/engine.h"
 #include "temper/train/meter.h"
@@ -36,6 +37,14 @@ journal::Event epoch_event(
     const Meter& meter,
     const EpochTold& epoch);
 
+// The test set, scored with the weights of `weights_epoch`; negative: with the
+// last ones.
+journal::Event test_event(
+    const Progress& progress,
+    std::int64_t weights_epoch,
+    const MetricSums& test,
+    double seconds);
+
 // How the gradients of the last update are spread.
 journal::Event gradients_event(
     const Progress& progress,
@@ -48,6 +57,11 @@ journal::Event checkpoint_event(const checkpoint::Written& written);
 journal::Event speed_event(
     const Progress& progress,
     const plan::SpeedChange& change);
+
+// The run's own steps are not what the plan measured.
+journal::Event plan_event(
+    const Progress& progress,
+    const plan::FirstStepsVerdict& verdict);
 
 // fp16 could not hold the gradient: the update was left out.
 journal::Event overflow_event(const Progress& progress);

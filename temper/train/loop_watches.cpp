@@ -12,7 +12,10 @@ LoopWatches::LoopWatches(LoopWatchesParts parts)
     : parts_(std::move(parts)),
       device_(parts_.loop.engine.facts().device),
       memory_(parts_.loop.forecast, device_, parts_.tell),
-      looked_(Meter::Clock::now()) {}
+      speed_(plan::SlowdownWatch::Limits(), parts_.loop.threads),
+      looked_(Meter::Clock::now()) {
+  if (parts_.loop.planned) first_steps_.emplace(*parts_.loop.planned);
+}
 
 void LoopWatches::look() {
   if (!parts_.loop.gauge) return;
@@ -26,9 +29,21 @@ void LoopWatches::begin_epoch() {
 }
 
 void LoopWatches::after_step(double step_s) {
-  const auto change =
-      speed_.see(step_s, plan::conditions_of(vitals_, parts_.loop.cores));
-  if (change) parts_.tell(speed_event(parts_.progress, *change));
+  const auto now = plan::conditions_of(vitals_, parts_.loop.around);
+  if (const auto change = speed_.see(step_s, now))
+    parts_.tell(speed_event(parts_.progress, *change));
+  hold_against_plan(step_s, now);
+}
+
+void LoopWatches::hold_against_plan(
+    double step_s,
+    const plan::Conditions& now) {
+  if (!first_steps_) return;
+  const auto verdict = first_steps_->see(step_s, now);
+  if (!verdict) return;
+  first_steps_.reset();
+  if (verdict->forget && parts_.loop.forget_plan) parts_.loop.forget_plan();
+  if (!verdict->agrees) parts_.tell(plan_event(parts_.progress, *verdict));
 }
 
 // The machine is looked at now and then, its tensors after every step.
@@ -45,7 +60,9 @@ void LoopWatches::after_commit(const StepOrder& order) {
            before}),
       order);
   memory::reset_tensor_peak(device_);
-  if (parts_.governor.micro_batch() != before) speed_.reset();
+  if (parts_.governor.micro_batch() == before) return;
+  speed_.reset();
+  first_steps_.reset(); // steps are others than the plan's
 }
 
 void LoopWatches::after_epoch() {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "temper/journal/event.h"
@@ -47,10 +48,13 @@ class LoopWatches {
   }
 
  private:
+  void hold_against_plan(double step_s, const plan::Conditions& now);
+
   LoopWatchesParts parts_;
   std::string device_;
   MemoryWatch memory_;
   plan::SlowdownWatch speed_;
+  std::optional<plan::FirstSteps> first_steps_; // until they are judged
   machine::Sample vitals_; // as last looked at
   std::chrono::steady_clock::time_point looked_;
 };

@@ -62,7 +62,9 @@ std::unique_ptr<Engine> make_engine_with(
   parts.joined = request.joined;
   parts.precision = request.precision;
   parts.channels_last = request.channels_last;
-  if (request.data.info.target == data::Target::label)
+  parts.whole_batches = request.model.fixed_batch > 0;
+  if (request.data.info.target == data::Target::label &&
+      request.config.train.task != "autoencode")
     parts.classes = request.model.outputs;
   if ((request.config.train.mixup > 0 || request.config.train.cutmix > 0) &&
       (!parts.batch.images || parts.classes == 0))
@@ -77,7 +79,13 @@ std::unique_ptr<Engine> make_engine(const EngineRequest& request) {
   return make_engine_with(
       request,
       [](std::shared_ptr<model::Module> module, const EngineRequest& asked) {
-        return make_task(asked.config, asked.data.info, std::move(module));
+        TargetScale scale;
+        if (asked.data.schema != nullptr)
+          scale = {
+              asked.data.schema->target_mean,
+              asked.data.schema->target_deviation};
+        return make_task(
+            asked.config, asked.data.info, std::move(module), scale);
       });
 }
 

@@ -8,15 +8,21 @@
 
 namespace temper::train {
 
+// Seconds of a run or of an epoch, and those of them spent otherwise.
+struct TimeSpent {
+  double all_s = 0;
+  double waiting_s = 0; // for data
+  double evaluating_s = 0;
+};
+
 class Meter {
  public:
   using Clock = std::chrono::steady_clock;
 
   // What the sessions before a resume have taken.
-  void add_earlier(double seconds) {
-    earlier_s_ += seconds;
-  }
-  void begin_epoch();
+  void add_earlier(const TimeSpent& run);
+  // `earlier` is what the sessions before a resume have taken of this epoch.
+  void begin_epoch(const TimeSpent& earlier = {});
   void end_epoch();
   void waited(double seconds);
   void evaluated(double seconds) {
@@ -35,9 +41,8 @@ class Meter {
   double waiting() const { // part of the window's time, 0..1
     return waiting_;
   }
-  double epoch_s() const {
-    return epoch_s_;
-  }
+  // Of the epoch under way, or of the one that ended last.
+  double epoch_s() const;
   double epoch_wait_s() const {
     return epoch_wait_s_;
   }
@@ -56,12 +61,13 @@ class Meter {
  private:
   Clock::time_point begin_ = Clock::now();
   Clock::time_point epoch_begin_ = begin_;
+  bool in_epoch_ = false;
   Clock::time_point window_begin_ = begin_;
   std::int64_t window_samples_ = 0;
   double window_wait_s_ = 0;
   double samples_per_s_ = 0;
   double waiting_ = 0;
-  double epoch_s_ = 0;
+  double epoch_s_ = 0; // without what is under way since epoch_begin_
   double epoch_wait_s_ = 0;
   double run_wait_s_ = 0;
   double evaluating_s_ = 0;

@@ -8,19 +8,29 @@
 namespace temper::train {
 namespace {
 
-// How much larger than float32's own error a setting's may be. Half precision
-// keeps fewer bits and may be off by as much more, within limits: beyond them
-// the network trains on noise.
+// How much larger than float32's own error a setting's may be.
 struct Allowance {
   double factor;
   double least; // relative
   double most;
 };
 
+// Rounding is chance, and one draw of it may be this much larger than another.
+constexpr double kDraws = 10;
+
+// Half precision rounds each result to fewer bits than float32's 24, which
+// makes every rounding error larger by the same power of two, whatever the
+// hardware; a single rounding is off by 2^-bits at most. Beyond a quarter of a
+// gradient's length the network trains on noise.
+Allowance half(int bits) {
+  return {
+      kDraws * std::ldexp(1, 24 - bits), kDraws * std::ldexp(1, -bits), 0.25};
+}
+
 Allowance allowance_of(const std::string& precision) {
-  if (precision == "bf16") return {65536, 0.05, 0.25}; // 8 bits of 24
-  if (precision == "fp16") return {8192, 0.01, 0.25}; // 11 bits of 24
-  return {10, 1e-4, 0.1};
+  if (precision == "bf16") return half(8);
+  if (precision == "fp16") return half(11);
+  return {kDraws, 1e-4, 0.1};
 }
 
 std::vector<double> values_of(const graph::TensorData& tensor) {

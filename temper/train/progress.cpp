@@ -87,6 +87,15 @@ GuardState guard_of(const json& from) {
   return guard;
 }
 
+// Older runs did not keep what an epoch under way had taken: as much of the
+// run's time as its steps are of all updates.
+double share_of_epoch(const Progress& progress) {
+  return progress.update > 0
+      ? progress.run.all_s * static_cast<double>(progress.step) /
+          static_cast<double>(std::max(progress.update, progress.step))
+      : 0;
+}
+
 } // namespace
 
 std::string Progress::to_json() const {
@@ -102,8 +111,14 @@ std::string Progress::to_json() const {
       {"plateau_drops", plateau_drops},
       {"guard", train::to_json(guard)},
       {"governor", governor},
-      {"seconds", seconds}};
+      {"seconds", run.all_s},
+      {"spent_s",
+       {{"waiting", run.waiting_s},
+        {"evaluating", run.evaluating_s},
+        {"epoch", in_epoch.all_s},
+        {"epoch_waiting", in_epoch.waiting_s}}}};
   if (best) made["best"] = number(*best);
+  if (best_loss) made["best_loss"] = number(*best_loss);
   return made.dump();
 }
 
@@ -123,13 +138,20 @@ Progress Progress::from_json(const std::string& text) {
       const double best = number_of(from.at("best"));
       if (std::isfinite(best)) made.best = best; // older runs took any
     }
+    if (from.contains("best_loss"))
+      made.best_loss = number_of(from.at("best_loss"));
     made.best_epoch = from.at("best_epoch");
     made.epochs_since_best = from.at("epochs_since_best");
     made.plateau_drops = from.at("plateau_drops");
     // Older runs had neither.
     if (from.contains("guard")) made.guard = guard_of(from.at("guard"));
     made.governor = from.value("governor", "");
-    made.seconds = from.at("seconds");
+    made.run.all_s = from.at("seconds");
+    const json spent = from.value("spent_s", json::object());
+    made.run.waiting_s = spent.value("waiting", 0.0);
+    made.run.evaluating_s = spent.value("evaluating", 0.0);
+    made.in_epoch.all_s = spent.value("epoch", share_of_epoch(made));
+    made.in_epoch.waiting_s = spent.value("epoch_waiting", 0.0);
     return made;
   } catch (const std::exception& error) {
     throw Error(
@@ -177,14 +199,21 @@ bool close_epoch(
     Progress& progress,
     const config::Config& config,
     const std::string& watched,
-    double value) {
+    double value,
+    double loss) {
   const bool better = std::isfinite(value) &&
       (!progress.best ||
        (larger_is_better(watched) ? value > *progress.best
                                   : value < *progress.best));
-  if (better) {
+  const bool tied = progress.best && value == *progress.best &&
+      progress.best_loss && loss < *progress.best_loss;
+  if (better || tied) {
     progress.best = value;
+    progress.best_loss =
+        std::isfinite(loss) ? std::optional(loss) : std::nullopt;
     progress.best_epoch = progress.epoch;
+  }
+  if (better) {
     progress.epochs_since_best = 0;
     return true;
   }
@@ -192,7 +221,7 @@ bool close_epoch(
   const auto patience =
       std::max<std::int64_t>(std::llround(config.schedule.step), 1);
   if (progress.epochs_since_best % patience == 0) ++progress.plateau_drops;
-  return false;
+  return tied;
 }
 
 } // namespace temper::train

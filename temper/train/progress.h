@@ -9,6 +9,7 @@
 
 #include "temper/config/config.h"
 #include "temper/train/guard.h"
+#include "temper/train/meter.h"
 #include "temper/train/metrics.h"
 
 namespace temper::train {
@@ -21,12 +22,14 @@ struct Progress {
   MetricSums engine_sums; // of those steps, and not in epoch_sums yet
   std::string watched; // metric, as the last epoch was judged; empty: none yet
   std::optional<double> best; // of the metric that is watched
+  std::optional<double> best_loss; // in that epoch, to break ties
   std::uint32_t best_epoch = 0;
-  std::int64_t epochs_since_best = 0;
+  std::int64_t epochs_since_best = 0; // that improved on the metric: no tie
   int plateau_drops = 0;
   GuardState guard;
   std::string governor; // its own JSON; empty: none yet
-  double seconds = 0; // trained, over all its sessions
+  TimeSpent run; // over all its sessions
+  TimeSpent in_epoch; // of the epoch under way, likewise
 
   std::string to_json() const;
   static Progress from_json(const std::string& text); // Error if malformed
@@ -45,12 +48,15 @@ double watched_value(
     const MetricSums* val);
 
 // An epoch ended with this value: updates best, epochs_since_best and
-// plateau_drops. True when it is the best so far; what is not
-// finite never is.
+// plateau_drops. True when it is the best so far; what is not finite never is.
+// Between equal values the smaller loss is better: an accuracy moves in steps,
+// and a model that predicts one class only has the same for many epochs. Such a
+// tie does not count as an improvement for early_stop and plateau.
 bool close_epoch(
     Progress& progress,
     const config::Config& config,
     const std::string& watched,
-    double value);
+    double value,
+    double loss);
 
 } // namespace temper::train

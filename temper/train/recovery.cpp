@@ -7,6 +7,7 @@
 #include "temper/base/error.h"
 #include "temper/base/log.h"
 #include "temper/base/text.h"
+#include "temper/data/finite.h"
 #include "temper/libtorch/out_of_memory.h"
 
 namespace temper::train {
@@ -14,14 +15,33 @@ namespace {
 
 constexpr std::size_t kLongestTrail = 1000; // steps nobody looked at
 
+// The samples behind a loss that is not finite.
+struct Culprits {
+  std::vector<std::int64_t> samples; // by index
+  std::string why; // a sentence; empty: all samples are sound by themselves
+};
+
+Culprits culprits_in(const data::Batch& batch, const Batches& from) {
+  const auto found = data::not_finite_samples(batch);
+  Culprits culprits;
+  culprits.why = data::blame_text(
+      batch, found, [&](std::int64_t index) { return from.describe(index); });
+  for (const data::NotFiniteSample& each : found)
+    if (batch.indices != nullptr)
+      culprits.samples.push_back(batch.indices[each.slot]);
+  return culprits;
+}
+
 journal::Event not_finite_event(
     const Progress& progress,
     const NotFinite& bad,
+    const Culprits& culprits,
     const char* then) {
   std::vector<std::string> samples;
-  for (const std::int64_t index : bad.samples)
+  for (const std::int64_t index :
+       culprits.samples.empty() ? bad.samples : culprits.samples)
     samples.push_back(cat(index));
-  return {
+  journal::Event event{
       "incident",
       0,
       {{"what", std::string("not finite")},
@@ -30,6 +50,8 @@ journal::Event not_finite_event(
        {"update", progress.update},
        {"samples", journal::Json{cat("[", join(samples, ","), "]")}},
        {"then", std::string(then)}}};
+  if (!culprits.why.empty()) event.fields.push_back({"cause", culprits.why});
+  return event;
 }
 
 const char* name_of(Action action) {
@@ -128,20 +150,33 @@ void Recovery::keep_state() {
   }
 }
 
-void Recovery::not_finite(const NotFinite& bad, const StepOrder* order) {
+void Recovery::not_finite(
+    const NotFinite& bad,
+    const StepOrder* order,
+    const data::Batch* batch) {
   const bool own =
       order != nullptr && (bad.update < 0 || bad.update == order->update);
+  // Before the loader moves on.
+  const Culprits culprits =
+      own && batch != nullptr ? culprits_in(*batch, parts_.train) : Culprits{};
   if (own)
     ++progress_.step;
   else
     rewind(bad.update);
   known(progress_.update); // those before it were good
   const Action action = guard_.not_finite(progress_.update);
-  parts_.tell(not_finite_event(progress_, bad, name_of(action)));
+  parts_.tell(not_finite_event(progress_, bad, culprits, name_of(action)));
   if (action == Action::stop) {
     NotFinite stopped(
-        cat(bad.what(), " The run stops: ", guard_.why_stopped(), "."),
-        bad.hint());
+        cat(bad.what(),
+            culprits.why.empty() ? "" : " ",
+            culprits.why,
+            " The run stops: ",
+            guard_.why_stopped(),
+            "."),
+        culprits.why.empty()
+            ? bad.hint()
+            : "Mend the sample, or leave such ones out: data.bad = \"skip\".");
     stopped.update = progress_.update;
     stopped.samples = bad.samples;
     throw stopped;

@@ -43,8 +43,12 @@ class Recovery {
   void committed(const StepOrder& order);
   // One was not finite: `order`'s own, or an earlier one that shows only now.
   // Progress and data are behind that batch afterwards. Throws what was caught
-  // when the guard says stop.
-  void not_finite(const NotFinite& bad, const StepOrder* order);
+  // when the guard says stop. `batch` is that of `order`: samples of it that
+  // hold NaN are named.
+  void not_finite(
+      const NotFinite& bad,
+      const StepOrder* order,
+      const data::Batch* batch = nullptr);
 
   // Takes what the engine has added up into the epoch's sums, and keeps a good
   // state when one is due. False: an update was not finite after all, and the

@@ -26,6 +26,9 @@ constexpr Rule kRules[] = {
     // Where they lie; that they are the same is checked by their fingerprint.
     {"data.path", Effect::none},
     {"data.cache", Effect::none},
+    // Scored after the last step; told before the first.
+    {"data.test", Effect::none},
+    {"data.unseen", Effect::none},
     {"device", Effect::last_bits},
     {"threads", Effect::last_bits},
     // How a batch is cut changes the order of sums.
@@ -36,6 +39,16 @@ constexpr Rule kRules[] = {
     {"train.epochs", Effect::length},
     {"train.max_steps", Effect::length},
 };
+
+// A word of a shell's line: text without its quotes where it is plain.
+std::string shell_word(const std::string& key, std::string value) {
+  constexpr const char* kPlain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._/:,+-";
+  if (value.size() >= 2 && value.front() == '"' && value.back() == '"')
+    value = value.substr(1, value.size() - 2);
+  const bool plain = value.find_first_not_of(kPlain) == std::string::npos;
+  return plain ? cat(key, "=", value) : cat("'", key, "=", value, "'");
+}
 
 bool fits(const std::string& key, const std::string& rule) {
   return rule.back() == '.' ? starts_with(key, rule) : key == rule;
@@ -59,7 +72,23 @@ std::vector<std::string> changed_keys(
   return changed;
 }
 
-void check_changes(const config::Config& was, const config::Config& is) {
+std::string from_command(
+    const config::Config& was,
+    const config::Config& is,
+    const std::string& run) {
+  std::string command = cat("temper train --from ", run);
+  for (const std::string& key : changed_keys(was, is)) {
+    const std::string value = config::value_text(*config::find_field(key), is);
+    command += key == "train.epochs" ? cat(" --epochs ", value)
+                                     : cat(" --set ", shell_word(key, value));
+  }
+  return command;
+}
+
+void check_changes(
+    const config::Config& was,
+    const config::Config& is,
+    const std::string& run) {
   std::vector<std::string> refused;
   for (const std::string& key : changed_keys(was, is))
     if (effect_of(key) == Effect::result) {
@@ -77,14 +106,16 @@ void check_changes(const config::Config& was, const config::Config& is) {
       cat("[train] a run cannot go on with another ",
           join(refused, ", "),
           ": its result would be another."),
-      "Leave it as it was, or start a new run from the old one's config.toml.");
+      cat("Leave it as it was; or train on from its weights, as a new run: ",
+          from_command(was, is, run)));
 }
 
 void check_length(
     const config::Config& was,
     const config::Config& is,
     std::optional<std::int64_t> per_epoch,
-    const Progress& so_far) {
+    const Progress& so_far,
+    const std::string& run) {
   bool longer = false;
   for (const std::string& key : changed_keys(was, is))
     longer = longer || effect_of(key) == Effect::length;
@@ -106,10 +137,13 @@ void check_length(
           cat("[train] a run of another length would have had another learning "
               "rate since update ",
               update + 1,
-              " (schedule.name = ",
+              ": schedule.name = ",
               is.schedule.name,
-              ")."),
-          "Start a new run from its weights, or go on with the length it had.");
+              " spreads the rates over the whole run (constant, exponential, "
+              "step and plateau do not)."),
+          cat("Go on with the length it had; or train on from its weights, as "
+              "a new run: ",
+              from_command(was, is, run)));
 }
 
 } // namespace temper::train

@@ -34,15 +34,28 @@ std::vector<std::string> changed_keys(
     const config::Config& was,
     const config::Config& is);
 
-// RefusedChange that names the keys that would give another result.
-void check_changes(const config::Config& was, const config::Config& is);
+// The command that starts a new run from the weights of `run`, with what is
+// changed: "temper train --from NAME --epochs 20".
+std::string from_command(
+    const config::Config& was,
+    const config::Config& is,
+    const std::string& run);
+
+// RefusedChange that names the keys that would give another result, and the
+// command that starts such a run from the weights of `run`.
+void check_changes(
+    const config::Config& was,
+    const config::Config& is,
+    const std::string& run);
 
 // For another length: RefusedChange when the updates so far would have had
-// other learning rates. `per_epoch` as Updates takes it.
+// other learning rates, with the command as above. `per_epoch` as Updates takes
+// it.
 void check_length(
     const config::Config& was,
     const config::Config& is,
     std::optional<std::int64_t> per_epoch,
-    const Progress& so_far);
+    const Progress& so_far,
+    const std::string& run);
 
 } // namespace temper::train

@@ -12,12 +12,15 @@
 #include "temper/journal/trace.h"
 #include "temper/machine/awake.h"
 #include "temper/machine/system_watch.h"
+#include "temper/train/doubts.h"
 #include "temper/train/forecast.h"
 #include "temper/train/hang.h"
+#include "temper/train/kept_model.h"
 #include "temper/train/memory_watch.h"
 #include "temper/train/meter.h"
 #include "temper/train/resume_rules.h"
 #include "temper/train/roll_forward.h"
+#include "temper/train/run_contents.h"
 #include "temper/train/run_events.h"
 #include "temper/train/run_parts.h"
 
@@ -27,20 +30,26 @@ namespace {
 void write_about(
     const journal::RunDirectory& directory,
     const RunRequest& request,
-    const RunPlan& plan) {
+    const RunParts& parts) {
+  const RunPlan& plan = parts.plan;
   write_file_atomically(directory.config(), config::to_toml(request.config));
+  write_file_atomically(directory.schema(), data::to_json(*parts.data.schema));
   write_file_atomically(directory.machine(), machine::to_json(request.machine));
   write_file_atomically(directory.plan(), plan_json(plan) + "\n");
 }
 
 // The length may be another, if that changes nothing of what was done.
-void check_length(const Earlier& from, const RunParts& parts) {
+void check_length(
+    const Earlier& from,
+    const RunParts& parts,
+    const journal::RunDirectory& run) {
   if (from.snapshot)
     check_length(
         from.was,
         from.now,
         parts.train->batches_per_epoch(),
-        Progress::from_json(from.snapshot->loop));
+        Progress::from_json(from.snapshot->loop),
+        run.path.string());
 }
 
 // So that the next resume goes on from here.
@@ -48,7 +57,8 @@ void keep_changes(
     const journal::RunDirectory& directory,
     const RunRequest& request,
     const Earlier& from,
-    const RunPlan& plan) {
+    const RunParts& parts) {
+  const RunPlan& plan = parts.plan;
   const auto changed = changed_keys(from.was, from.now);
   if (!changed.empty()) {
     log::note(cat("the run goes on with another ", join(changed, ", "), "."));
@@ -57,8 +67,29 @@ void keep_changes(
   if (!std::filesystem::exists(directory.machine())) // lost: as it is now
     write_file_atomically(
         directory.machine(), machine::to_json(request.machine));
+  if (from.schema == nullptr) // lost, or of a version that had none
+    write_file_atomically(
+        directory.schema(), data::to_json(*parts.data.schema));
   if (from.new_settings)
     write_file_atomically(directory.plan(), plan_json(plan) + "\n");
+}
+
+// What the plan says of a step; features that are kept make other steps.
+std::optional<plan::Expected> planned_step(
+    const RunRequest& request,
+    const RunParts& parts) {
+  if (!parts.plan_memory || !request.config.model.freeze.empty())
+    return std::nullopt;
+  return plan::expected_of(parts.plan.settings);
+}
+
+void forget_plan(const RunParts& parts) {
+  try {
+    if (parts.plan_memory)
+      parts.plan_memory->cache.clear(parts.plan_memory->key.text());
+  } catch (const Error& error) {
+    log::detail(error.what()); // it ages, too
+  }
 }
 
 // What ended the run is worth more than that its journal's disk is full, too.
@@ -72,7 +103,10 @@ void sync_if_it_can(journal::Journal& journal) {
 
 } // namespace
 
-RunPlan plan_run(const RunRequest& request) {
+RunPlan plan_run(const RunRequest& asked) {
+  RunRequest request = asked;
+  if (request.own_model.empty())
+    request.config = with_models_batch(std::move(request.config));
   RunParts parts = prepare(request, nullptr, true);
   if (request.config.device == "sim" && request.config.model.freeze.empty()) {
     parts.train->start(0);
@@ -100,25 +134,37 @@ RunResult run(const RunRequest& asked) {
     from = find_earlier(result.directory, request.changes, request.machine);
     request.config = from->now;
   }
+  if (request.own_model.empty())
+    request.config = with_models_batch(std::move(request.config));
   RunParts parts = prepare(request, from ? &*from : nullptr, false);
   if (request.config.device == "sim") set_up_sim(request.config.sim, true);
   result.plan = parts.plan;
   if (from) {
-    check_length(*from, parts);
-    keep_changes(result.directory, request, *from, parts.plan);
+    check_length(*from, parts, result.directory);
+    keep_changes(result.directory, request, *from, parts);
+    // Without a checkpoint it begins again, with the data that is there now.
+    if (!from->snapshot || !std::filesystem::exists(result.directory.data()))
+      keep_contents(result.directory, parts.data);
   } else {
     // The run's own config is what it does.
     request.config.guard.rollback = std::min<std::int64_t>(
         request.config.guard.rollback,
         static_cast<std::int64_t>(parts.plan.copies.good_states));
+    if (request.own_model.empty() && request.config.model.name.empty()) {
+      request.config.model.name = parts.model.name;
+      request.config.model.weights = parts.model.weights;
+    }
     if (request.making) request.making();
     take(journal::make_run_directory(
         request.config.run.dir,
         request.config.run.name,
         parts.plan.engine.model,
         parts.plan.source));
-    write_about(result.directory, request, parts.plan);
+    write_about(result.directory, request, parts);
+    keep_contents(result.directory, parts.data);
   }
+  keep_model(parts.model, result.directory);
+  parts.model.unfrozen.reset(); // its weights are not those of the run for long
   const checkpoint::Snapshot* snapshot =
       from && from->snapshot ? &*from->snapshot : nullptr;
 
@@ -163,6 +209,7 @@ RunResult run(const RunRequest& asked) {
       .engine = *parts.engine,
       .train = *parts.train,
       .val = parts.val.get(),
+      .test = parts.test.get(),
       .journal = journal,
       .checkpoints = store,
       .writer = writer,
@@ -173,7 +220,10 @@ RunResult run(const RunRequest& asked) {
             auto mail = mailbox.take();
             return mail ? mail : system_event(system.due());
           },
-      .cores = request.machine.cpu.logical,
+      .around = plan::surroundings_of(request.machine),
+      .threads = parts.plan.settings.setting().threads,
+      .planned = planned_step(request, parts),
+      .forget_plan = [&] { forget_plan(parts); },
       .stop = request.stop,
       .save_now = request.save_now,
       .heartbeats = &heartbeats,
@@ -213,6 +263,13 @@ RunResult run(const RunRequest& asked) {
     sync_if_it_can(journal);
     throw;
   }
+  if (result.outcome.ending != Ending::kStopped)
+    for (const std::string& doubt : doubts_after(
+             request.config,
+             result.outcome.train,
+             result.outcome.val,
+             result.plan.classes))
+      tell(note_event(doubt, result.outcome.updates));
   if (request.finishing)
     for (const std::string& path : request.finishing(result))
       tell(artifact_event(path, result.outcome.updates));

@@ -12,6 +12,7 @@
 #include "temper/config/load.h"
 #include "temper/journal/run_directory.h"
 #include "temper/machine/machine.h"
+#include "temper/plan/decide.h"
 #include "temper/plan/plan.h"
 #include "temper/train/features.h"
 #include "temper/train/hang.h"
@@ -29,6 +30,7 @@ struct RunPlan {
   std::string source;
   std::int64_t train_samples = 0;
   std::int64_t val_samples = 0;
+  std::int64_t test_samples = 0;
   std::vector<std::int64_t> input_shape;
   std::vector<std::string> classes;
   std::int64_t updates_per_epoch = 0; // 0: not known
@@ -83,6 +85,8 @@ struct RunRequest {
   std::function<std::vector<std::string>(const RunResult&)> finishing;
   // Told when all of it is on disk, before its threads end.
   std::function<void(const Outcome&)> ended = {};
+  // How settings are measured, and whether that is remembered.
+  plan::Measuring measuring = {};
   // Told what settings are being measured.
   std::function<void(const std::string&)> planning;
   // Told while features are computed; may throw to give up.
@@ -97,6 +101,6 @@ RunPlan plan_run(const RunRequest& request);
 RunResult run(const RunRequest& request);
 
 // Where the time went, in one sentence.
-std::string bottleneck(const Outcome& outcome);
+std::string bottleneck(const Outcome& outcome, const RunPlan& plan);
 
 } // namespace temper::train

@@ -9,6 +9,7 @@
 
 #include "temper/base/environment.h"
 #include "temper/config/config.h"
+#include "temper/data/schema.h"
 #include "temper/data/source.h"
 #include "temper/data/transform.h"
 #include "temper/train/batches.h"
@@ -18,8 +19,13 @@ namespace temper::train {
 struct RunData {
   data::SourceInfo info;
   std::string source; // its name, also when nobody said
+  std::string test_source; // data.test, or what lies beside the source
   std::int64_t train_samples = 0; // 0: a generator does not say
   std::int64_t val_samples = 0;
+  std::int64_t test_samples = 0;
+  // The meaning of inputs and targets, made from the training part; of a
+  // generator, by what it says of itself.
+  std::shared_ptr<const data::Schema> schema;
   std::shared_ptr<const data::Augment> augment; // null: not images
   // Of one input as the model sees it: {C, H, W}, {features}, {tokens}.
   std::vector<std::int64_t> input_shape;
@@ -30,13 +36,27 @@ struct RunData {
   std::shared_ptr<const data::IndexedSource> val;
   std::unique_ptr<data::StreamSource> stream;
   std::shared_ptr<const data::Augment> val_augment;
+  // Scored once, at the end.
+  std::shared_ptr<const data::IndexedSource> test;
+  std::shared_ptr<const data::Augment> test_augment;
 };
 
 // Error for data that cannot be trained on: empty, one class only, ...
+// `own_model`: it is not made from the config, and knows its classes.
+// `schema`: that of a run that goes on or is looked at again, which all parts
+// obey; null: one is made.
 RunData open_data(
     const config::Config& config,
     const Environment& environment,
-    std::uint64_t memory_bytes);
+    std::uint64_t memory_bytes,
+    bool own_model = false,
+    std::shared_ptr<const data::Schema> schema = nullptr);
+
+// The parts of a source as training would open them, without an augmentation:
+// for who looks at data before a run.
+data::Splits open_splits(
+    const std::string& source,
+    const config::Config& config);
 
 // Images come as normalised floats, or as bytes that the device normalises.
 struct BatchLayout {
@@ -57,6 +77,10 @@ std::unique_ptr<Batches> train_batches(
     const BatchLayout& layout);
 // Null when there is nothing to validate on.
 std::unique_ptr<Batches> val_batches(
+    const RunData& data,
+    const config::Config& config,
+    const BatchLayout& layout);
+std::unique_ptr<Batches> test_batches(
     const RunData& data,
     const config::Config& config,
     const BatchLayout& layout);

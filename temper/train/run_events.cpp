@@ -6,6 +6,7 @@
 #include "temper/base/error.h"
 #include "temper/base/text.h"
 #include "temper/config/print.h"
+#include "temper/journal/run_directory.h"
 
 namespace temper::train {
 namespace {
@@ -53,6 +54,7 @@ std::string plan_json(const RunPlan& plan) {
       {"source", plan.source},
       {"train_samples", plan.train_samples},
       {"val_samples", plan.val_samples},
+      {"test_samples", plan.test_samples},
       {"input_shape", plan.input_shape},
       {"updates_per_epoch", plan.updates_per_epoch},
       {"notes", plan.notes},
@@ -89,6 +91,7 @@ Event run_event(
       "run",
       0,
       {{"name", name},
+       {"id", journal::new_run_id()},
        {"version", request.version},
        {"config", config::to_toml(request.config)},
        {"plan", journal::Json{plan_json(plan)}},
@@ -111,6 +114,10 @@ Event resume_event(
        {"writer", writer},
        {"origin", journal::Json{origin}},
        {"prepare_s", prepare_s}}};
+}
+
+Event note_event(const std::string& text, std::int64_t update) {
+  return {"note", 0, {{"text", text}, {"update", update}}};
 }
 
 Event artifact_event(const std::string& path, std::int64_t update) {
@@ -142,7 +149,7 @@ Event end_event(const Outcome& outcome, const RunPlan& plan) {
        {"best_metric", outcome.best_metric},
        {"best", outcome.best},
        {"best_epoch", std::int64_t{outcome.best_epoch}},
-       {"bottleneck", bottleneck(outcome)}}};
+       {"bottleneck", bottleneck(outcome, plan)}}};
   add_classes(event, outcome.val, plan.classes);
   return event;
 }

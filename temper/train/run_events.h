@@ -36,6 +36,7 @@ journal::Event artifact_event(const std::string& path, std::int64_t update);
 std::optional<journal::Event> system_event(
     const std::optional<machine::SystemReading>& reading);
 // With the confusion matrix and each class's accuracy where there are classes.
+journal::Event note_event(const std::string& text, std::int64_t update);
 journal::Event end_event(const Outcome& outcome, const RunPlan& plan);
 journal::Event failed_event(const std::exception& error);
 

@@ -17,13 +17,22 @@ namespace {
 
 // From this size on a network that shrinks its input early is wanted.
 constexpr std::int64_t kLargeImage = 96;
+constexpr const char* kPhotoModel = "resnet18";
+
+// Arrays of numbers that an image network takes.
+bool is_square_image(const std::vector<std::int64_t>& shape) {
+  constexpr std::int64_t kMostChannels = 4;
+  constexpr std::int64_t kSmallest = 8;
+  return shape.size() == 3 && shape[0] <= kMostChannels &&
+      shape[1] == shape[2] && shape[1] >= kSmallest;
+}
 
 std::string model_for(const RunData& data) {
   switch (data.info.input) {
     case data::Input::image:
-      return data.input_shape.at(1) >= kLargeImage ? "mobilenet_v2" : "cnn";
+      return data.input_shape.at(1) >= kLargeImage ? kPhotoModel : "cnn";
     case data::Input::numbers:
-      return "mlp";
+      return is_square_image(data.input_shape) ? "cnn" : "mlp";
     case data::Input::tokens:
       return "gpt_tiny";
   }
@@ -62,11 +71,24 @@ model::ZooOptions zoo_options(
     return options;
   }
   options.classes = outputs;
-  if (data.info.input == data::Input::numbers) {
-    options.image_size = 1;
-    options.channels = data.input_shape.at(0);
+  const bool numbers = data.info.input == data::Input::numbers;
+  if (name == "mlp" &&
+      (numbers || data.input_shape.at(1) != data.input_shape.at(2))) {
+    options.shape = data.input_shape;
     return options;
   }
+  if (numbers && data.input_shape.size() != 3)
+    throw Error(
+        cat("[train] ",
+            name,
+            " takes images, and ",
+            data.source,
+            " has inputs of ",
+            data.input_shape.size() == 1
+                ? plural(data.input_shape[0], "number")
+                : cat(data.input_shape.size(), " dimensions"),
+            "."),
+        "Use --model mlp, which takes inputs of any shape.");
   if (data.input_shape.at(1) != data.input_shape.at(2))
     throw Error(
         cat("[train] the images are ",
@@ -76,7 +98,8 @@ model::ZooOptions zoo_options(
             " pixels, and ",
             name,
             " takes square ones."),
-        "Set data.image_size.");
+        numbers ? "Use --model mlp, or save the arrays as squares."
+                : "Set data.image_size.");
   options.image_size = data.input_shape.at(1);
   options.channels = data.input_shape.at(0);
   return options;
@@ -88,6 +111,28 @@ std::int64_t outputs_of(const graph::Graph& graph) {
   if (names.empty()) return 0;
   const auto& sizes = graph.meta(names[0]).sizes;
   return sizes.size() > 1 && sizes[1].fixed() ? sizes[1].value : 0;
+}
+
+// What to change so that inputs of `has` become what the model wants.
+std::string advice_for(
+    const graph::Sizes& wants,
+    const std::vector<std::int64_t>& has) {
+  const bool images = wants.size() == 4 && has.size() == 3;
+  const auto differs = [&](std::size_t i) {
+    return wants[i + 1].fixed() && wants[i + 1].value != has[i];
+  };
+  if (images && differs(0))
+    return cat(
+        "The model wants ",
+        plural(wants[1].value, "channel"),
+        ", and the images have ",
+        has[0],
+        ": export the model for ",
+        plural(has[0], "channel"),
+        ", or convert the images.");
+  if (images && wants[2] == wants[3])
+    return cat("Set data.image_size = ", wants[2].value, ".");
+  return "Use a model for such data: mlp takes any shape.";
 }
 
 void check_fits(
@@ -124,12 +169,56 @@ void check_fits(
           " has ",
           join(has, " x "),
           "."),
-      "Set data.image_size, or use a model for such data.");
+      advice_for(sizes, data.input_shape));
 }
 
 void apply(RunModel& made, graph::Passed passed) {
   made.program = std::move(passed.program);
   made.notes.push_back(std::move(passed.report));
+}
+
+// The data's labels are classes of the model unless it is to give back its
+// inputs.
+bool tells_classes(const config::Config& config, const RunData& data) {
+  return data.info.target == data::Target::label &&
+      config.train.task != "autoencode";
+}
+
+bool is_export(const std::string& name) {
+  return std::filesystem::path(name).extension() == ".pt2";
+}
+
+// A batch that was fixed by the export is freed where that is proven right.
+void settle_batch(RunModel& made, const RunData& data) {
+  const std::int64_t batch = graph::fixed_batch(made.program->graph);
+  const auto advice = graph::fixed_batch_advice(made.program->graph);
+  if (!advice) return;
+  if (batch == 0) throw Error(cat("[train] ", made.name, ": ", *advice));
+  if (auto freed = graph::free_batch(*made.program)) {
+    made.program = std::move(*freed);
+    made.notes.push_back(
+        cat(made.name,
+            " was exported for batches of ",
+            batch,
+            ", and nothing in it depends on that: it takes any"));
+    return;
+  }
+  made.fixed_batch = batch;
+  std::string note =
+      cat(made.name,
+          " was exported for batches of exactly ",
+          batch,
+          ": train.batch is ",
+          batch);
+  if (data.train_samples % batch > 0)
+    note +=
+        cat(", and the last ",
+            plural(data.train_samples % batch, "sample"),
+            " of each epoch ",
+            data.train_samples % batch == 1 ? "is" : "are",
+            " left out");
+  made.notes.push_back(
+      cat(note, " (export it with dynamic_shapes for any batch)"));
 }
 
 RunModel open_export(
@@ -139,13 +228,15 @@ RunModel open_export(
   RunModel made;
   made.name = std::filesystem::path(config.model.name).filename().string();
   made.program = graph::read_pt2(config.model.name);
-  if (const auto advice = graph::fixed_batch_advice(made.program->graph))
-    throw Error(cat("[train] ", made.name, ": ", *advice));
+  settle_batch(made, data);
   check_fits(made.program->graph, data, made.name);
   const std::int64_t has = outputs_of(made.program->graph);
-  const bool labels = data.info.target == data::Target::label;
-  if (labels && has != 0 && has != outputs) {
-    if (config.model.head != "new" && has < outputs)
+  const bool numbers = data.info.target == data::Target::numbers &&
+      config.train.task != "autoencode";
+  const bool may_change = config.model.head != "keep";
+  if ((tells_classes(config, data) || (numbers && may_change)) && has != 0 &&
+      has != outputs) {
+    if (!may_change && has < outputs)
       throw Error(
           cat("[train] ",
               made.name,
@@ -157,7 +248,19 @@ RunModel open_export(
               outputs,
               " classes."),
           "Give it a new last layer: model.head = \"new\".");
-    if (config.model.head == "new")
+    if (!may_change)
+      made.notes.push_back(
+          cat(made.name,
+              " has ",
+              has,
+              " outputs for ",
+              outputs,
+              " classes: the last ",
+              has - outputs,
+              " never occur (model.head = \"new\" gives it ",
+              outputs,
+              ")"));
+    else
       apply(
           made,
           graph::replace_head(
@@ -194,9 +297,42 @@ void check_rates(const config::Config& config, const graph::Graph& graph) {
   check_lr_scales(scales, names);
 }
 
+// Before anything is computed with it.
+void check_something_trains(
+    const graph::Graph& graph,
+    const config::Config& config) {
+  const auto parameters = graph.inputs_of(graph::InputKind::kParameter);
+  for (const graph::Input* each : parameters)
+    if (each->trainable) return;
+  throw Error(
+      cat("[train] nothing is left to train: model.freeze = [\"",
+          join(config.model.freeze, "\", \""),
+          "\"] freezes all ",
+          parameters.size(),
+          " parameters."),
+      "Leave some out: model.freeze = \"backbone\" freezes all but the last "
+      "layer.");
+}
+
 } // namespace
 
-RunModel choose_model(const config::Config& config, const RunData& data) {
+config::Config with_models_batch(config::Config config) {
+  if (!is_export(config.model.name) ||
+      !std::filesystem::exists(config.model.name))
+    return config;
+  const graph::Program program = graph::read_pt2(config.model.name);
+  const std::int64_t batch = graph::fixed_batch(program.graph);
+  if (batch == 0 || graph::free_batch(program)) return config;
+  config.train.batch = batch;
+  config.train.drop_last = true;
+  config.memory.micro_batch = std::nullopt;
+  return config;
+}
+
+RunModel choose_model(
+    const config::Config& config,
+    const RunData& data,
+    const WeightsStore& store) {
   const std::string name =
       config.model.name.empty() ? model_for(data) : config.model.name;
   const std::int64_t outputs = outputs_for(config, data);
@@ -212,6 +348,13 @@ RunModel choose_model(const config::Config& config, const RunData& data) {
               made.name,
               " is TorchScript, which temper does not look into."),
           "Export the model with torch.export, or set model.bn_group = 0.");
+    if (!config.model.weights.empty())
+      throw Error(
+          cat("[train] model.weights needs a graph, and ",
+              made.name,
+              " is TorchScript, which temper does not look into."),
+          "Export the model with torch.export, or leave model.weights out: "
+          "the file has weights of its own.");
     freeze_opaque(made, config.model.freeze);
     return made;
   }
@@ -222,20 +365,30 @@ RunModel choose_model(const config::Config& config, const RunData& data) {
     made.program = model::build(zoo_options(config, data, name, outputs));
     check_fits(made.program->graph, data, name);
   }
-  if (!config.model.weights.empty()) {
-    const auto file = model::read_weights(config.model.weights);
+  const auto weights =
+      start_weights({config, data, name, outputs, kPhotoModel}, store);
+  if (!weights.path.empty()) {
+    const auto file = model::read_weights(weights.path);
     model::LoadOptions options;
-    options.new_head = config.model.head == "new";
+    options.new_head = config.model.head == "new" || weights.other_classes;
     auto loaded =
         model::load_weights(*made.program, file.weights, file.name, options);
     made.program = std::move(loaded.program);
-    made.notes.push_back(std::move(loaded.report));
+    made.weights = weights.name;
+    made.notes.push_back(cat(std::move(loaded.report), weights.note));
   }
   if (!config.model.freeze.empty()) {
+    if (made.weights.empty() && !store.later && path.extension() != ".pt2")
+      made.notes.push_back(
+          "model.freeze keeps weights that are still random: only the rest "
+          "learns, on features that mean nothing. Give trained ones with "
+          "model.weights");
     FrozenModel frozen = freeze_model(*made.program, config.model.freeze);
+    made.unfrozen = std::move(made.program);
     made.program = std::move(frozen.program);
     made.still_norms = std::move(frozen.still_norms);
     made.notes.push_back(std::move(frozen.report));
+    check_something_trains(made.program->graph, config);
   }
   check_rates(config, made.program->graph);
   made.outputs = outputs_of(made.program->graph);

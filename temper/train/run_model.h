@@ -10,6 +10,7 @@
 
 #include "temper/config/config.h"
 #include "temper/graph/program.h"
+#include "temper/train/pretrained.h"
 #include "temper/train/run_data.h"
 
 namespace temper::train {
@@ -17,13 +18,18 @@ namespace temper::train {
 struct RunModel {
   std::string name; // "resnet18", "net.pt2"
   std::optional<graph::Program> program;
+  // The program before model.freeze; no value when that is the same.
+  std::optional<graph::Program> unfrozen;
   std::filesystem::path torchscript; // when there is no program
   std::int64_t outputs = 0; // classes or numbers; 0: not known
+  // The only batch that the model can be trained with; 0: any.
+  std::int64_t fixed_batch = 0;
   // Frozen BatchNorms, by their tensors: they stay in eval mode.
   std::vector<std::string> still_norms;
   std::int64_t norm_group = 0; // model.bn_group
   // Of a TorchScript file: parameters that keep their values, by pattern.
   std::vector<std::string> freeze;
+  std::string weights; // what model.weights came to: "imagenet", a path
   std::vector<std::string> notes; // what passes and weights said
 };
 
@@ -34,7 +40,16 @@ void apply_recompute(
     const config::Config& config,
     std::uint64_t usable_bytes);
 
-// Error when there is no such model, or it does not fit the data.
-RunModel choose_model(const config::Config& config, const RunData& data);
+// The config of a run whose model was exported for one batch and depends on it:
+// train.batch is that, and what is left of an epoch is dropped. Other configs
+// stay as they are.
+config::Config with_models_batch(config::Config config);
+
+// Error when there is no such model, or it does not fit the data, or nothing of
+// it would be left to train. Without a store weights are not known by name.
+RunModel choose_model(
+    const config::Config& config,
+    const RunData& data,
+    const WeightsStore& store = {});
 
 } // namespace temper::train

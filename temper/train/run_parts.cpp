@@ -13,24 +13,30 @@
 #include "temper/memory/cpu_allocator.h"
 #include "temper/memory/usage.h"
 #include "temper/train/calibration.h"
+#include "temper/train/doubts.h"
 #include "temper/train/forecast.h"
 #include "temper/train/guard.h"
+#include "temper/train/run_checks.h"
+#include "temper/train/run_contents.h"
 #include "temper/train/transfer_run.h"
 
 namespace temper::train {
 namespace {
 
-RunPlan plan_of(const RunParts& parts) {
+RunPlan plan_of(const RunParts& parts, const config::Config& config) {
   RunPlan plan;
   plan.engine = parts.engine->facts();
   plan.source = parts.data.source;
   plan.train_samples = parts.data.train_samples;
   plan.val_samples = parts.data.val_samples;
+  plan.test_samples = parts.data.test_samples;
   plan.input_shape = parts.data.input_shape;
   plan.classes = parts.data.info.classes;
   plan.notes = parts.data.notes;
   plan.notes.insert(
       plan.notes.end(), parts.model.notes.begin(), parts.model.notes.end());
+  for (std::string& doubt : doubts_before(config))
+    plan.notes.push_back(std::move(doubt));
   plan.updates_per_epoch = parts.train->batches_per_epoch().value_or(0);
   return plan;
 }
@@ -84,12 +90,21 @@ std::unique_ptr<Engine> engine_of(
       "Take a smaller model, or an optimizer that remembers less: sgd.");
 }
 
+// A dry run leaves nothing behind, unless it is there to measure.
+plan::Measuring measuring_of(const RunRequest& request, bool dry) {
+  plan::Measuring measuring = request.measuring;
+  measuring.remember = measuring.remember && (!dry || measuring.on_purpose);
+  return measuring;
+}
+
 // Settings are measured with as many samples at once as will fit.
 config::Config with_size_that_fits(
     const RunRequest& request,
     const RunParts& parts) {
   config::Config config = request.config;
-  if (!parts.model.program || config.memory.micro_batch) return config;
+  if (!parts.model.program || config.memory.micro_batch ||
+      parts.model.fixed_batch > 0)
+    return config;
   const std::string device = config.device == "auto" ? "cpu" : config.device;
   plan::Setting setting;
   setting.device = device;
@@ -156,18 +171,20 @@ memory::Forecast forecast_of(
       request.machine,
       setting.device,
       loader_bytes + copies_bytes);
+  BatchLayout layout = parts.layout;
+  if (parts.stepped) layout.bytes = false; // features are numbers
   const memory::Forecast made = forecast_run(
       {request.config,
        request.machine,
-       parts.model,
+       parts.stepped ? *parts.stepped : parts.model,
        facts,
        setting,
-       parts.layout,
+       layout,
        budget,
        loader_bytes,
        copies_bytes,
        parts.model.program ? nullptr : peak_of_steps(planned, setting)});
-  if (!parts.model.program) memory::release_cached(setting.device);
+  memory::release_cached(setting.device); // what was measured left it
   // From here on: what was measured had an engine of its own beside the run's.
   memory::limit_tensors(setting.device, budget.bytes);
   return made;
@@ -191,12 +208,23 @@ RunParts prepare(const RunRequest& request, const Earlier* from, bool dry) {
   memory::limit_cpu(0);
   if (config.device == "sim") set_up_sim(config.sim, false);
   RunParts parts;
-  parts.data =
-      open_data(config, environment, request.machine.memory.usable_bytes());
+  const auto load = machine::watch_load(request.machine.cpu);
+  parts.data = open_data(
+      config,
+      environment,
+      request.machine.memory.usable_bytes(),
+      !request.own_model.empty(),
+      from == nullptr ? nullptr : from->schema);
+  if (from != nullptr && from->snapshot)
+    check_contents({*request.resume}, parts.data);
+  WeightsStore weights = weights_store(environment, request.preparing);
+  // Those that a run began with may be gone when it goes on.
+  weights.later = from != nullptr && from->snapshot;
   if (request.own_model.empty())
-    parts.model = choose_model(config, parts.data);
+    parts.model = choose_model(config, parts.data, weights);
   else
     parts.model.name = request.own_model;
+  check_run(config, parts.data, parts.model);
   apply_recompute(parts.model, config, request.machine.memory.usable_bytes());
   if (from != nullptr && from->snapshot)
     take_weights(parts.model, from->snapshot->tensors);
@@ -211,7 +239,10 @@ RunParts prepare(const RunRequest& request, const Earlier* from, bool dry) {
       request.version,
       environment,
       steps_of(config, parts.data),
-      request.planning};
+      request.planning,
+      load,
+      measuring_of(request, dry)};
+  if (!from || !from->settings) parts.plan_memory = plan_memory(planned);
   const plan::Plan settings =
       from && from->settings ? *from->settings : plan_settings(planned);
   const plan::Setting setting = settings.setting();
@@ -233,14 +264,17 @@ RunParts prepare(const RunRequest& request, const Earlier* from, bool dry) {
     parts.engine = std::move(transfer->engine);
     parts.train = std::move(transfer->train);
     parts.val = std::move(transfer->val);
+    parts.stepped = std::move(transfer->stepped);
+    parts.test = std::move(transfer->test);
     for (std::string& note : transfer->notes)
       parts.model.notes.push_back(std::move(note));
   } else {
     parts.engine = engine_of(request, parts, setting);
     parts.train = train_batches(parts.data, config, parts.layout);
     parts.val = val_batches(parts.data, config, parts.layout);
+    parts.test = test_batches(parts.data, config, parts.layout);
   }
-  parts.plan = plan_of(parts);
+  parts.plan = plan_of(parts, config);
   parts.plan.settings = settings;
   parts.plan.settings.workers = workers_of(config, parts.train->stats());
   parts.plan.forecast = forecast_of(request, parts, planned, setting);

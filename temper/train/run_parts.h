@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "temper/train/calibration.h"
 #include "temper/train/run.h"
 #include "temper/train/run_resume.h"
 
@@ -13,11 +14,14 @@ namespace temper::train {
 struct RunParts {
   RunData data;
   RunModel model;
+  std::optional<RunModel> stepped; // as TransferParts has it
   BatchLayout layout;
   std::unique_ptr<Engine> engine;
   std::unique_ptr<Batches> train;
   std::unique_ptr<Batches> val;
+  std::unique_ptr<Batches> test;
   RunPlan plan;
+  std::optional<PlanMemory> plan_memory; // of a plan that was made now
 };
 
 // `from`: what the run goes on from; null: it begins. `dry`: only to be told

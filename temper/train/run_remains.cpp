@@ -8,6 +8,7 @@
 #include "temper/base/file.h"
 #include "temper/base/log.h"
 #include "temper/base/text.h"
+#include "temper/config/load.h"
 #include "temper/train/run_events.h"
 
 namespace temper::train {
@@ -47,6 +48,23 @@ std::optional<plan::Plan> settings_of_writer(const std::string& writer) {
   return made;
 }
 
+constexpr const char* kGone = "is gone";
+
+// Empty: it can be read.
+std::string what_is_wrong_with(const std::filesystem::path& config) {
+  // One without a word is what a crash of the machine leaves.
+  const auto text = read_small_file(config);
+  if (!text || text->empty()) return kGone;
+  try {
+    config::load_text(*text, config.filename().string(), {});
+    return "";
+  } catch (const Error& error) {
+    // A key or a value that is wrong was meant by somebody, who is told.
+    if (!starts_with(error.what(), "[config] cannot read ")) return "";
+    return cat("is not TOML (", error.what(), ")");
+  }
+}
+
 // What is done has one, and what was resumed from an update, too; those events
 // may be all that is left of a journal that was lost.
 bool tells_of_a_checkpoint(const journal::Event& event) {
@@ -70,10 +88,8 @@ bool tells_of_checkpoints(journal::Follower& rest) {
 void mend_config(
     const journal::RunDirectory& directory,
     const std::optional<checkpoint::Snapshot>& snapshot) {
-  // One without a word is what a crash of the machine leaves.
-  std::error_code failed;
-  const auto size = std::filesystem::file_size(directory.config(), failed);
-  if (!failed && size > 0) return;
+  const std::string wrong = what_is_wrong_with(directory.config());
+  if (wrong.empty()) return;
   std::string found = snapshot ? snapshot->config : "";
   std::string where = "its checkpoint";
   if (found.empty()) {
@@ -81,18 +97,37 @@ void mend_config(
     found = first ? first->text("config").value_or("") : "";
     where = "its journal";
   }
+  const bool gone = wrong == kGone;
+  // It is for its owner to mend, and says where.
+  if (found.empty() && !gone) return;
   if (found.empty())
     throw Error(
         cat("[train] ",
             directory.config().string(),
             " is gone, and neither a checkpoint nor the journal has a copy."),
         "Put it back, or start the run again.");
+  if (!gone) {
+    std::error_code failed;
+    std::filesystem::rename(
+        directory.config(), directory.path / "config.toml.damaged", failed);
+  }
   log::warn(
       cat(directory.config().string(),
-          " is gone: it is written again as ",
+          " ",
+          wrong,
+          ": it is written again as ",
           where,
-          " has it."));
+          " has it",
+          gone ? "." : " (what was there is config.toml.damaged)."));
   write_file_atomically(directory.config(), found);
+}
+
+std::string planned_model(const journal::RunDirectory& directory) {
+  const auto text = read_small_file(directory.plan());
+  const json read = json::parse(text.value_or(""), nullptr, false);
+  return read.is_object() && read.contains("model") && read["model"].is_string()
+      ? read["model"].get<std::string>()
+      : "";
 }
 
 Settings remaining_settings(

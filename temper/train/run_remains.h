@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "temper/checkpoint/checkpoint.h"
 #include "temper/journal/journal.h"
@@ -17,6 +18,11 @@ namespace temper::train {
 void mend_config(
     const journal::RunDirectory& directory,
     const std::optional<checkpoint::Snapshot>& snapshot);
+
+// The name that the run's plan has for its model; empty: none. Runs of an
+// earlier temper have no model.name in their config where nobody gave one, and
+// what suits their data may be another model now.
+std::string planned_model(const journal::RunDirectory& directory);
 
 struct Settings {
   std::optional<plan::Plan> plan; // nothing: nobody remembers them

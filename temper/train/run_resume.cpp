@@ -1,6 +1,7 @@
 #include "temper/train/run_resume.h"
 
 #include "temper/base/error.h"
+#include "temper/base/file.h"
 #include "temper/base/log.h"
 #include "temper/base/text.h"
 #include "temper/machine/devices.h"
@@ -20,6 +21,20 @@ std::optional<checkpoint::Snapshot> newest(
         cat("[train] no checkpoint of ", directory.name(), " can be used."),
         cat("Start it again: temper train ", directory.config().string(), "."));
   return snapshot;
+}
+
+std::shared_ptr<const data::Schema> schema_in(
+    const journal::RunDirectory& directory) {
+  constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20;
+  const auto text = read_small_file(directory.schema(), kMostBytes);
+  if (!text) return nullptr;
+  try {
+    return std::make_shared<const data::Schema>(
+        data::parse_schema(*text, directory.schema().string()));
+  } catch (const Error& error) {
+    log::warn(cat(error.what(), " It is made again from the data."));
+    return nullptr;
+  }
 }
 
 // Other layouts or precisions would need other measurements: those stay.
@@ -51,11 +66,14 @@ Earlier find_earlier(
       ? config::load_text(made.snapshot->config, "the checkpoint", {}).config
       : config::load(directory.config(), {}).config;
   made.now = config::load(directory.config(), changes).config;
-  check_changes(made.was, made.now);
+  for (config::Config* each : {&made.was, &made.now})
+    if (each->model.name.empty()) each->model.name = planned_model(directory);
+  check_changes(made.was, made.now, directory.path.string());
   Settings found = remaining_settings(directory, made.snapshot);
   made.settings = std::move(found.plan);
   made.new_settings = found.mended;
   apply_changes(made, machine);
+  made.schema = schema_in(directory);
   return made;
 }
 

@@ -3,6 +3,7 @@
 // asked for.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "temper/checkpoint/checkpoint.h"
 #include "temper/config/config.h"
 #include "temper/config/load.h"
+#include "temper/data/schema.h"
 #include "temper/journal/journal.h"
 #include "temper/journal/run_directory.h"
 #include "temper/machine/machine.h"
@@ -23,6 +25,8 @@ struct Earlier {
   config::Config now; // with the changes
   std::optional<plan::Plan> settings; // nothing: to be chosen anew
   bool new_settings = false; // not those that plan.json has
+  // The meaning of the data to the model; null: lost, and made again.
+  std::shared_ptr<const data::Schema> schema;
 };
 
 // Error when it cannot go on, or the changes would make it another run.

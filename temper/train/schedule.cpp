@@ -48,6 +48,10 @@ double one_cycle(const Schedule& schedule, double t, double total) {
 
 } // namespace
 
+std::string epochs_text(double epochs) {
+  return cat(epochs, epochs == 1 ? " epoch" : " epochs");
+}
+
 Schedule make_schedule(
     const config::Config& config,
     std::int64_t updates_per_epoch,
@@ -73,14 +77,16 @@ Schedule make_schedule(
         "The rate falls from lr to min_lr.");
   if (made.warmup_updates >= made.total_updates && made.warmup_updates > 0)
     throw Error(
-        cat("[train] schedule.warmup = ",
-            config.schedule.warmup,
-            " epochs is as long as the run: ",
-            made.warmup_updates,
-            " of its ",
-            made.total_updates,
-            " updates."),
-        "Train longer or warm up for less.");
+        cat("[train] the warm-up (",
+            epochs_text(config.schedule.warmup),
+            ", ",
+            plural(made.warmup_updates, "update"),
+            made.warmup_updates == made.total_updates
+                ? ") is as long as the run ("
+                : ") is longer than the run (",
+            plural(made.total_updates, "update"),
+            ")."),
+        "Train longer, or set schedule.warmup lower.");
   return made;
 }
 

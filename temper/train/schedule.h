@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "temper/config/config.h"
 
@@ -29,6 +30,9 @@ struct Schedule {
   std::int64_t total_updates = 1; // warm-up included
   std::int64_t step_updates = 1;
 };
+
+// "1 epoch", "0.5 epochs".
+std::string epochs_text(double epochs);
 
 Schedule make_schedule(
     const config::Config& config,

@@ -198,6 +198,7 @@ StepBytes StepMemory::at(int batch, int at_once) const {
   how.adds_in_place = version && *version >= Version{2, 0, 0};
   how.threads = cpu ? options_.threads : 0;
   how.channels_last = cpu && options_.channels_last;
+  if (cpu) how.convolution_bytes = options_.convolution_bytes;
   how.scratch_bytes.resize(graph_.nodes.size(), 0);
   if (!scores_.empty())
     how.scratch_bytes.back() =

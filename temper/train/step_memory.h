@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "temper/config/config.h"
+#include "temper/graph/convolution_case.h"
 #include "temper/graph/infer.h"
 #include "temper/graph/program.h"
 
@@ -20,6 +21,8 @@ struct StepMemoryOptions {
   bool channels_last = false; // images and filters, in the model
   int threads = 2; // that compute
   std::string libtorch; // its version; empty: as the oldest
+  // What convolutions take on the CPU; empty: by rule.
+  graph::ConvolutionBytes convolution_bytes = {};
 };
 
 // Bytes of tensors by what they are for.

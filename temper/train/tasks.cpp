@@ -1,6 +1,7 @@
 #include "temper/train/tasks.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <utility>
 
@@ -62,7 +63,11 @@ class Labelling final : public Task {
 
   at::Tensor train_step(const Batch& batch) override {
     const at::Tensor logits = scores(batch);
-    sums_.counts.add(logits, batch.targets, top(logits), false);
+    // A mixed image is right when it is taken for what it shows most of.
+    const at::Tensor labels = batch.soft_targets.defined()
+        ? batch.soft_targets.argmax(1)
+        : batch.targets;
+    sums_.counts.add(logits, labels, top(logits), false);
     return batch.soft_targets.defined()
         ? loss_.soft_sum(logits, batch.soft_targets)
         : loss_.sum(logits, batch.targets);
@@ -113,10 +118,15 @@ class Fitting final : public Task {
   Fitting(
       std::string name,
       std::string loss,
+      const TargetScale& scale,
       std::shared_ptr<model::Module> model)
-      : Task(std::move(model)),
-        name_(std::move(name)),
-        loss_(std::move(loss)) {}
+      : Task(std::move(model)), name_(std::move(name)), loss_(std::move(loss)) {
+    if (scale.mean.empty() || name_ == "autoencode") return;
+    mean_ = at::tensor(scale.mean).to(at::kFloat);
+    deviation_ = at::tensor(scale.deviation).to(at::kFloat);
+    moves_along("the mean of the targets", mean_);
+    moves_along("the deviation of the targets", deviation_);
+  }
 
   std::string name() const override {
     return name_;
@@ -133,18 +143,35 @@ class Fitting final : public Task {
     if (output.numel() != wanted.numel())
       misfit(output, wanted, "it has another number of elements");
     output = output.reshape(wanted.sizes());
-    sums_.errors.add(loss_ == "bce" ? output.sigmoid() : output, wanted);
+    sums_.errors.add(
+        users(loss_ == "bce" ? output.sigmoid() : output), users(wanted));
     return loss_ == "bce" ? bce_sum(output, wanted) : mse_sum(output, wanted);
   }
 
  private:
+  // In the units of the data. Targets lie as [N, numbers].
+  at::Tensor users(const at::Tensor& scaled) const {
+    if (!mean_.defined()) return scaled;
+    const at::NoGradGuard no_grad;
+    const auto type = sum_type(scaled.device());
+    const at::Tensor rows =
+        scaled.detach().to(type).reshape({-1, mean_.numel()});
+    return rows.mul(deviation_.to(type)).add(mean_.to(type));
+  }
+
   at::Tensor target(const Batch& batch) const {
     return name_ == "autoencode" ? batch.inputs : batch.targets;
   }
 
   std::string name_;
   std::string loss_;
+  at::Tensor mean_; // undefined: targets are in the user's units
+  at::Tensor deviation_;
 };
+
+std::string target_words(data::Target target) {
+  return target == data::Target::label ? "class labels" : to_string(target);
+}
 
 } // namespace
 
@@ -166,7 +193,8 @@ std::string task_for(
 std::unique_ptr<Task> make_task(
     const config::Config& config,
     const data::SourceInfo& source,
-    std::shared_ptr<model::Module> model) {
+    std::shared_ptr<model::Module> model,
+    const TargetScale& scale) {
   const std::string name = task_for(config, source);
   const std::string& asked = config.train.loss;
   const bool labels = name == "classification" || name == "next-token";
@@ -176,13 +204,16 @@ std::unique_ptr<Task> make_task(
         cat("[train] train.task = ",
             name,
             " needs ",
-            to_string(target),
-            " as targets, and ",
+            target_words(target),
+            " as targets; ",
             source.name,
             " has ",
-            to_string(source.target),
+            target_words(source.target),
             "."),
-        "Set train.task = \"auto\", or use other data.");
+        target == data::Target::label && source.target == data::Target::numbers
+            ? "Name the column as a class, data.target = \"price:class\", or "
+              "set train.task = \"auto\"."
+            : "Set train.task = \"auto\", or use other data.");
   };
   if (name == "classification") needs(data::Target::label);
   if (name == "next-token") needs(data::Target::tokens);
@@ -198,7 +229,7 @@ std::unique_ptr<Task> make_task(
   if (labels)
     return std::make_unique<Labelling>(name, config, std::move(model));
   return std::make_unique<Fitting>(
-      name, asked == "auto" ? "mse" : asked, std::move(model));
+      name, asked == "auto" ? "mse" : asked, scale, std::move(model));
 }
 
 } // namespace temper::train

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "temper/config/config.h"
 #include "temper/data/source.h"
@@ -16,10 +17,18 @@ std::string task_for(
     const config::Config& config,
     const data::SourceInfo& source);
 
-// Error when task, loss and data do not go together.
+// The scale of numbers to predict: the user's is x * deviation + mean.
+struct TargetScale {
+  std::vector<double> mean; // empty: they are the user's
+  std::vector<double> deviation;
+};
+
+// Error when task, loss and data do not go together. Errors of numbers are
+// counted in the user's units, the loss in those of the targets.
 std::unique_ptr<Task> make_task(
     const config::Config& config,
     const data::SourceInfo& source,
-    std::shared_ptr<model::Module> model);
+    std::shared_ptr<model::Module> model,
+    const TargetScale& scale = {});
 
 } // namespace temper::train

@@ -11,6 +11,7 @@
 #include "temper/base/text.h"
 #include "temper/libtorch/device_name.h"
 #include "temper/libtorch/messages.h"
+#include "temper/libtorch/onednn.h"
 #include "temper/model/tensors.h"
 #include "temper/train/average.h"
 #include "temper/train/engine_state.h"
@@ -64,7 +65,7 @@ class TorchEngine final : public Engine {
     facts.loss = task_.loss_name();
     facts.optimizer = config_.optimizer.name;
     facts.device = libtorch::name_of(device_);
-    facts.couples_samples = task_.couples_samples();
+    facts.couples_samples = takes_whole_batches();
     facts.reads_late = !reads_are_free();
     for (const NamedTensor& each : parameters_) {
       facts.parameters += each.tensor.numel();
@@ -310,6 +311,10 @@ class TorchEngine final : public Engine {
           "Resume the run from its last checkpoint.");
   }
 
+  bool takes_whole_batches() const {
+    return task_.couples_samples() || parts_.whole_batches;
+  }
+
   bool reads_are_free() const {
     return device_.is_cpu();
   }
@@ -330,8 +335,7 @@ class TorchEngine final : public Engine {
   backward(const Batch& whole, double units, const StepOrder& order) {
     forget_gradients(parameters_);
     task_.model().begin_update();
-    const std::int64_t at_once =
-        task_.couples_samples() ? 0 : order.micro_batch;
+    const std::int64_t at_once = takes_whole_batches() ? 0 : order.micro_batch;
     at::Tensor total;
     int part = 0;
     std::int64_t begin = 0;
@@ -470,6 +474,7 @@ class TorchEngine final : public Engine {
 } // namespace
 
 std::unique_ptr<Engine> make_torch_engine(TorchEngineParts parts) {
+  libtorch::keep_onednn_from_tiles();
   return std::make_unique<TorchEngine>(std::move(parts));
 }
 

@@ -23,6 +23,7 @@ struct TorchEngineParts {
   Joined joined; // what was frozen before
   std::string precision = "fp32"; // as EngineRequest has it
   bool channels_last = false;
+  bool whole_batches = false; // the model takes no part of one
 };
 
 // Moves the task's model to the device, sets its mode, makes the optimiser.

@@ -58,6 +58,9 @@ class TransferBatches final : public Batches {
   data::LoaderStats stats() const override {
     return now_->stats();
   }
+  std::string describe(std::int64_t index) const override {
+    return now_->describe(index);
+  }
   std::string in_hand() const override {
     return now_->in_hand();
   }

@@ -7,6 +7,7 @@
 #include "temper/base/text.h"
 #include "temper/data/feature_source.h"
 #include "temper/data/feature_store.h"
+#include "temper/graph/ties.h"
 #include "temper/train/feature_cache.h"
 #include "temper/train/freeze.h"
 #include "temper/train/frozen_split.h"
@@ -28,6 +29,7 @@ RunData without_stream(const RunData& data) {
   made.val_samples = data.val_samples;
   made.augment = data.augment;
   made.val_augment = data.val_augment;
+  made.schema = data.schema;
   made.input_shape = data.input_shape;
   return made;
 }
@@ -73,6 +75,7 @@ class Preparation {
     if (!why_not.empty())
       made_.notes.push_back(
           cat("the frozen part runs in every epoch: ", why_not));
+    if (split_ && why_not.empty() && !unfreezes()) made_.stepped = split_->rest;
     make_batches();
     make_engine();
     return std::move(made_);
@@ -176,6 +179,14 @@ class Preparation {
     if (train.views.empty() || unfreezes())
       train.samples = train_batches(request_.data, config_, request_.layout);
     made_.train = transfer_batches(std::move(train));
+    if (request_.data.test != nullptr) { // once: nothing is kept for it
+      TransferBatchesParts test = parts(false);
+      test.views.clear();
+      test.samples_pipeline =
+          data::pipeline_hash(request_.data.test_augment.get(), false);
+      test.samples = test_batches(request_.data, config_, request_.layout);
+      made_.test = transfer_batches(std::move(test));
+    }
     if (request_.data.val == nullptr) return;
     TransferBatchesParts val = parts(false);
     if (val.views.empty() || unfreezes())
@@ -227,9 +238,7 @@ class Preparation {
       if (whole.program) {
         joined.names = frozen_names(whole.program->graph);
         whole.program = unfrozen(*whole.program);
-        for (auto& [name, tensor] : whole.program->weights)
-          if (const auto now = weights.find(name); now != weights.end())
-            tensor = now->second;
+        graph::replace_weights(*whole.program, weights);
       }
       return make(
           {config,
@@ -297,12 +306,14 @@ std::optional<TransferParts> prepare_transfer(const TransferRequest& request) {
 
 void take_weights(RunModel& model, const graph::Weights& checkpoint) {
   if (!model.program) return;
-  for (auto& [name, tensor] : model.program->weights) {
-    const auto found = checkpoint.find(cat("model.", name));
-    if (found != checkpoint.end() && found->second.dtype == tensor.dtype &&
-        found->second.sizes == tensor.sizes)
-      tensor = found->second;
+  graph::Weights found;
+  for (const auto& [name, tensor] : model.program->weights) {
+    const auto saved = checkpoint.find(cat("model.", name));
+    if (saved != checkpoint.end() && saved->second.dtype == tensor.dtype &&
+        saved->second.sizes == tensor.sizes)
+      found[name] = saved->second;
   }
+  graph::replace_weights(*model.program, found);
 }
 
 } // namespace temper::train

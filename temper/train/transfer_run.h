@@ -40,7 +40,11 @@ struct TransferParts {
   std::unique_ptr<Engine> engine;
   std::unique_ptr<Batches> train;
   std::unique_ptr<Batches> val;
+  std::unique_ptr<Batches> test;
   std::vector<std::string> notes;
+  // What a step computes when the frozen part's features are kept: the rest of
+  // the model. No value: all of it.
+  std::optional<RunModel> stepped;
 };
 
 // Nothing when all of the model trains from the beginning.

@@ -6,13 +6,10 @@
 #include "temper/base/text.h"
 
 namespace temper::train {
-namespace {
 
 bool needs_length(const std::string& schedule) {
   return schedule != "constant" && schedule != "plateau";
 }
-
-} // namespace
 
 // A batch that accumulates is computed in that many parts.
 int micro_batch_of(const config::Config& config) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "temper/config/config.h"
 #include "temper/train/schedule.h"
@@ -12,6 +13,9 @@ namespace temper::train {
 
 // Samples computed at once, as the config asks for; 0: the whole batch.
 int micro_batch_of(const config::Config& config);
+
+// Does the learning rate depend on how long the run is?
+bool needs_length(const std::string& schedule);
 
 class Updates {
  public:

@@ -18,6 +18,7 @@ inline std::string digest(const checkpoint::Snapshot& snapshot) {
   };
   auto loop = nlohmann::json::parse(snapshot.loop);
   loop.erase("seconds");
+  loop.erase("spent_s");
   add(std::to_string(snapshot.update));
   add(std::to_string(snapshot.epoch));
   add(snapshot.loader);

@@ -4,8 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <nlohmann/json.hpp>
 
 #include "temper/base/error.h"
+#include "temper/config/fields.h"
+#include "temper/config/json_value.h"
+#include "temper/config/print.h"
 
 namespace temper::config {
 namespace {
@@ -34,6 +38,36 @@ std::string message(const std::function<void()>& act) {
 TEST(Config, nothing_given_is_the_defaults) {
   EXPECT_EQ(from(""), Config());
   EXPECT_EQ(from("").train.batch, 64);
+}
+
+TEST(
+    Config,
+    words_by_name_are_a_table_in_a_file_and_pairs_on_the_command_line) {
+  const Words wanted{{"price", "number"}, {"zip code", "category"}};
+  EXPECT_EQ(
+      from("data.columns = {price = \"number\", \"zip code\" = \"category\"}")
+          .data.columns,
+      wanted);
+  EXPECT_EQ(
+      from("[data.columns]\nprice = \"number\"\n\"zip code\" = \"category\"")
+          .data.columns,
+      wanted);
+  EXPECT_EQ(
+      with("data.columns=price=number,zip code=category").data.columns, wanted);
+  EXPECT_EQ(
+      with("data.columns={price = \"number\", \"zip code\" = \"category\"}")
+          .data.columns,
+      wanted);
+  EXPECT_THAT(with("data.columns=").data.columns, ::testing::IsEmpty());
+}
+
+TEST(Config, a_word_that_is_none_is_refused_with_the_nearest) {
+  EXPECT_THAT(
+      message([] { from("data.columns = {zip = \"categori\"}"); }),
+      HasSubstr("did you mean category?"));
+  EXPECT_THAT(
+      message([] { from("data.columns = [\"zip\"]"); }),
+      HasSubstr("is not a table"));
 }
 
 TEST(Config, a_file_sets_what_it_names) {
@@ -120,6 +154,63 @@ TEST(Config, an_unknown_key_names_file_line_and_the_nearest) {
   EXPECT_THAT(
       message([] { with("optimiser.lr=1"); }),
       HasSubstr("Did you mean optimizer.lr?"));
+  EXPECT_THAT(
+      message([] { with("train.learning_rate=1"); }),
+      HasSubstr("Did you mean optimizer.lr?"));
+  EXPECT_THAT(
+      message([] { with("batch_size=1"); }),
+      HasSubstr("Did you mean train.batch?"));
+}
+
+// The help texts are no sentences: "optimizer.lr is learning rate." is none.
+TEST(Config, a_wrong_value_is_explained_behind_a_colon) {
+  EXPECT_THAT(
+      message([] { with("optimizer.lr=fast"); }),
+      HasSubstr("optimizer.lr: learning rate."));
+  EXPECT_THAT(
+      message([] { with("train.class_weights=heavy"); }),
+      AllOf(
+          HasSubstr("is not a list of numbers"),
+          HasSubstr("one number for each class, such as [1, 2.5, 1]")));
+}
+
+TEST(Config, a_value_as_json_has_the_type_that_it_is_of) {
+  EXPECT_EQ(json_of_toml("64"), "64");
+  EXPECT_EQ(json_of_toml("60.0"), "60.0");
+  EXPECT_EQ(json_of_toml("true"), "true");
+  EXPECT_EQ(json_of_toml("\"none\""), "\"none\"");
+  EXPECT_EQ(json_of_toml("[0.9, 0.999]"), "[0.9,0.999]");
+  EXPECT_EQ(json_of_toml("{price = \"number\"}"), "{\"price\":\"number\"}");
+  EXPECT_EQ(json_of_toml("inf"), "\"Infinity\"");
+  EXPECT_EQ(json_of_toml("no toml"), "\"no toml\"");
+  for (const Field& field : fields())
+    EXPECT_NE(
+        json_of_toml(value_text(field, {})),
+        nlohmann::json(value_text(field, {})).dump())
+        << field.key;
+}
+
+TEST(Config, a_key_is_explained_with_what_it_takes_and_its_default) {
+  EXPECT_THAT(
+      key_text("train.batch"),
+      AllOf(
+          HasSubstr("train.batch: "),
+          HasSubstr("takes    a whole number from 1 to 1048576"),
+          HasSubstr("default  64")));
+  EXPECT_THAT(
+      message([] { key_text("train.bach"); }),
+      HasSubstr("Did you mean train.batch?"));
+}
+
+TEST(Config, help_has_the_words_that_a_key_takes) {
+  for (const Field& field : fields())
+    for (const std::string& word : field.choices)
+      EXPECT_THAT(help_text(), HasSubstr(word)) << field.key;
+}
+
+TEST(Config, changed_keys_are_only_those_that_are_not_at_their_default) {
+  EXPECT_EQ(changed_toml({}), "");
+  EXPECT_EQ(changed_toml(with("train.batch=7")), "\n[train]\nbatch = 7\n");
 }
 
 TEST(Config, a_wrong_value_says_what_is_expected) {

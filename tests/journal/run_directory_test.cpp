@@ -55,6 +55,35 @@ TEST_F(Runs, a_name_is_made_from_time_model_and_data) {
   EXPECT_TRUE(fs::is_directory(run.artifacts()));
 }
 
+TEST_F(Runs, latest_is_never_one_that_failed_before_its_first_step) {
+  const auto first = make("a");
+  const auto second = make("b");
+  fs::last_write_time(second.config(), fs::file_time_type::clock::now());
+  fs::last_write_time(
+      first.config(),
+      fs::last_write_time(second.config()) - std::chrono::seconds(9));
+  EXPECT_EQ(find_run(parent_, "latest").name(), "b"); // it may be under way
+  Journal(second.journal()).append({"end", 0, {{"status", "failed"}}});
+  EXPECT_EQ(find_run(parent_, "latest").name(), "a");
+  Journal(first.journal()).append({"end", 0, {{"status", "failed"}}});
+  EXPECT_THAT(why("latest"), HasSubstr("there is no run latest"));
+  Journal again(second.journal());
+  again.truncate(0);
+  again.append({"run", 0, {}});
+  again.append({"step", 0, {{"step", std::int64_t{1}}}});
+  again.append({"end", 0, {{"status", "failed"}}});
+  EXPECT_EQ(find_run(parent_, "latest").name(), "b");
+}
+
+TEST_F(Runs, a_part_of_the_name_between_dashes_is_enough) {
+  make("20261115-170106-mlp-house-1f3c");
+  make("20261115-170254-mlp-house-77aa");
+  EXPECT_EQ(
+      find_run(parent_, "170106").name(), "20261115-170106-mlp-house-1f3c");
+  EXPECT_THAT(why("house"), HasSubstr("could be"));
+  EXPECT_THAT(why("0254"), HasSubstr("there is no run"));
+}
+
 TEST_F(Runs, what_a_start_left_that_wrote_nothing_is_taken) {
   const auto run = make_run_directory(parent_, "x", "resnet18", "cifar10");
   std::ofstream(run.lock()) << "1\n";
@@ -70,6 +99,12 @@ TEST_F(Runs, a_chosen_name_is_taken_once) {
   EXPECT_THROW(make("first"), Error);
   EXPECT_THROW(make("../first"), Error);
   EXPECT_THROW(make(".."), Error);
+}
+
+TEST_F(Runs, a_name_that_means_something_else_is_refused) {
+  for (const char* name : {"latest", "-x", "--resume", "a\nb", "a\x1b[2J"})
+    EXPECT_THROW(make(name), Error) << name;
+  EXPECT_NO_THROW(make("the-latest"));
 }
 
 TEST_F(Runs, what_has_neither_a_journal_nor_a_checkpoint_is_no_run) {

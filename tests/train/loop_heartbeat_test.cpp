@@ -104,7 +104,7 @@ TEST(LoopHeartbeat, each_part_of_the_work_says_that_it_begins) {
   NotingBatches val(train);
   journal::Journal journal(folder / "journal.jsonl");
   checkpoint::Store store(folder / "checkpoints");
-  LoopParts parts{config, engine, batches, &val, journal, store};
+  LoopParts parts{config, engine, batches, &val, nullptr, journal, store};
   parts.heartbeats = &train.heartbeats;
   Phase telling = Phase::resting;
   parts.watcher.event = [&](const journal::Event&) {

@@ -205,6 +205,8 @@ class LoopTest : public ::testing::Test {
          .journal = journal,
          .checkpoints = store,
          .writer = "test",
+         .planned = planned_,
+         .forget_plan = [this] { ++plans_forgotten_; },
          .stop = std::move(stop)},
         resumed);
   }
@@ -236,8 +238,28 @@ class LoopTest : public ::testing::Test {
   FakeEngine engine_;
   FakeBatches batches_;
   bool validate_ = true;
+  std::optional<plan::Expected> planned_;
+  int plans_forgotten_ = 0;
   log::Sink before_;
 };
+
+// The engine's steps take microseconds: a plan of hours cannot be right.
+TEST_F(LoopTest, a_plan_that_the_first_steps_belie_is_forgotten_and_told) {
+  config_.train.epochs = 12; // of three steps
+  run();
+  EXPECT_EQ(plans_forgotten_, 0);
+  EXPECT_TRUE(events("incident").empty());
+  forget();
+  planned_ = plan::Expected{3600, 0.04, 1};
+  run();
+  EXPECT_EQ(plans_forgotten_, 1);
+  const auto told = events("incident");
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0].text("what"), "not as planned");
+  EXPECT_EQ(told[0].number("before_s"), 3600);
+  EXPECT_EQ(told[0].flag("forgotten"), true);
+  EXPECT_EQ(told[0].count("update"), 29);
+}
 
 // One capture is the guard's, before the first step.
 TEST_F(LoopTest, a_copy_that_has_no_memory_is_a_checkpoint_that_failed) {
@@ -509,6 +531,35 @@ TEST_F(LoopTest, stopped_while_validating_it_validates_again) {
   EXPECT_EQ(run(&*snapshot).best, 0.8);
   EXPECT_EQ(engine_.state, state);
   EXPECT_EQ(told_of(events("epoch")), epochs);
+}
+
+// What is left of the epoch after a resume takes no time at all: alone it would
+// give a speed of millions.
+TEST_F(LoopTest, the_speed_of_a_resumed_epoch_is_that_of_all_its_steps) {
+  config_.train.epochs = 1;
+  run(nullptr, [&] { return engine_.evaluations == 2; });
+  const auto snapshot =
+      checkpoint::Store(folder_ / "checkpoints").load_latest();
+  ASSERT_TRUE(snapshot);
+  auto loop = nlohmann::json::parse(snapshot->loop);
+  EXPECT_GT(loop.at("spent_s").at("epoch").get<double>(), 0);
+  loop["seconds"] = 70;
+  loop["spent_s"] = {
+      {"epoch", 60}, {"epoch_waiting", 6}, {"waiting", 7}, {"evaluating", 8}};
+  checkpoint::Snapshot before = *snapshot;
+  before.loop = loop.dump();
+  batches_ = {};
+  const Outcome outcome = run(&before);
+  ASSERT_EQ(events("epoch").size(), 1U);
+  const journal::Event epoch = events("epoch")[0];
+  const double seconds = epoch.number("seconds").value_or(0);
+  EXPECT_GE(seconds, 60);
+  EXPECT_GE(epoch.number("wait_s").value_or(0), 6);
+  EXPECT_EQ(
+      epoch.number("samples_per_s"),
+      static_cast<double>(epoch.count("samples").value_or(0)) / seconds);
+  EXPECT_GE(outcome.waiting_s, 7);
+  EXPECT_GE(outcome.evaluating_s, 8);
 }
 
 // Killed after its last checkpoint: there is nothing left to train.

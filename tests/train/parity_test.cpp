@@ -25,9 +25,9 @@ Computed computed(double off) {
   return made;
 }
 
-// Float32 is off by 1e-5 of a gradient of length 5.
-ParityReference reference() {
-  return {{computed(0), computed(5e-5)}, computed(0)};
+// Float32 is off by that part of a gradient of length 5.
+ParityReference reference(double own = 1e-5) {
+  return {{computed(0), computed(5 * own)}, computed(0)};
 }
 
 TEST(Parity, AgreesWithinAFewTimesFloat32sOwnError) {
@@ -39,10 +39,24 @@ TEST(Parity, AgreesWithinAFewTimesFloat32sOwnError) {
   EXPECT_NEAR(parity.allowed, 1e-4, 1e-9);
 }
 
+// Ten times float32's error for each type, times 2 for each bit it lacks.
 TEST(Parity, AllowsHalfPrecisionItsFewerBits) {
-  EXPECT_TRUE(compare(computed(0.5), reference(), "bf16").agrees);
+  const ParityReference good = reference(1e-7);
+  EXPECT_NEAR(compare(computed(0), good, "bf16").allowed, 0.0655, 1e-4);
+  EXPECT_NEAR(compare(computed(0), good, "fp16").allowed, 0.0082, 1e-4);
+  EXPECT_TRUE(compare(computed(0.3), good, "bf16").agrees);
+  EXPECT_FALSE(compare(computed(0.4), good, "bf16").agrees);
+  EXPECT_FALSE(compare(computed(0.3), good, "fp16").agrees);
+}
+
+// Ten roundings where float32 has no error to measure, and never so much that
+// the network would train on noise.
+TEST(Parity, WhatHalfPrecisionIsAllowedHasLimits) {
+  const ParityReference exact = reference(0);
+  EXPECT_NEAR(compare(computed(0), exact, "bf16").allowed, 0.039, 1e-3);
+  EXPECT_NEAR(compare(computed(0), exact, "fp16").allowed, 0.0049, 1e-4);
   EXPECT_FALSE(compare(computed(2), reference(), "bf16").agrees);
-  EXPECT_FALSE(compare(computed(0.5), reference(), "fp16").agrees);
+  EXPECT_FALSE(compare(computed(2), reference(), "fp16").agrees);
 }
 
 TEST(Parity, LooksAtStatisticsAndTheEvalLossToo) {

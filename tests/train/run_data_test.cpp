@@ -5,8 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "temper/base/text.h"
 #include "temper/train/updates.h"
 #include "tests/complaint.h"
+#include "tests/data/small_image.h"
 #include "tests/temp_folder.h"
 
 namespace temper::train {
@@ -70,6 +72,39 @@ TEST_F(RunDataTest, OfFewerSamplesThanABatchIsRefusedWhenTheRestIsLeftOut) {
       AllOf(
           HasSubstr("a batch of 64 is more than all 3 samples"),
           HasSubstr("Lower train.batch")));
+}
+
+// Images of one size in classes a and b, `count` in the folder of each part.
+void photos(
+    const tests::TempFolder& folder,
+    const std::string& part,
+    int count) {
+  for (int i = 0; i < count; ++i)
+    folder.write(
+        cat("photos/", part, i % 2 == 0 ? "/a/" : "/b/", i, ".ppm"),
+        data::small_image(i, 6, 6));
+}
+
+TEST_F(RunDataTest, ATestPartBesideTrainingIsForTheEnd) {
+  photos(folder_, "train", 20);
+  photos(folder_, "test", 6);
+  config_.data.source = folder_.text("photos");
+  const RunData data = open_data(config_, {}, 0);
+  EXPECT_EQ(data.train_samples + data.val_samples, 20);
+  EXPECT_EQ(data.test_samples, 6);
+  EXPECT_EQ(data.test_source, "folder:" + folder_.text("photos/test"));
+}
+
+TEST_F(RunDataTest, ATestPartWithoutClassesIsLeftAloneUnlessAskedFor) {
+  photos(folder_, "train", 20);
+  folder_.write("photos/test/1.ppm", data::small_image(1, 6, 6));
+  config_.data.source = folder_.text("photos");
+  const RunData data = open_data(config_, {}, 0);
+  EXPECT_EQ(data.test, nullptr);
+  EXPECT_THAT(
+      data.notes, ::testing::Contains(HasSubstr("photos/test is not tested")));
+  config_.data.test = folder_.text("photos/test");
+  EXPECT_THROW(open_data(config_, {}, 0), Error);
 }
 
 } // namespace

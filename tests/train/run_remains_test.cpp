@@ -74,6 +74,20 @@ TEST_F(RunRemains, without_its_config_the_checkpoints_counts) {
   EXPECT_EQ(tests::read_bytes(directory().config()), config);
 }
 
+TEST_F(RunRemains, a_config_that_is_not_toml_gives_way_to_the_checkpoints) {
+  break_off();
+  const std::string config = tests::read_bytes(directory().config());
+  tests::write_bytes(directory().config(), config + "\n[train\n");
+  expect_done(4);
+  EXPECT_THAT(
+      said_,
+      AllOf(HasSubstr("is not TOML"), HasSubstr("as its checkpoint has it")));
+  EXPECT_EQ(tests::read_bytes(directory().config()), config);
+  EXPECT_EQ(
+      tests::read_bytes(directory().path / "config.toml.damaged"),
+      config + "\n[train\n");
+}
+
 TEST_F(RunRemains, without_config_and_checkpoints_the_journals_counts) {
   break_off();
   const std::string config = tests::read_bytes(directory().config());

@@ -92,6 +92,25 @@ class Budgets : public ::testing::Test {
     config_.optimizer.lr = 1e-4;
     config_.model.bn_group = 4;
   }
+  // How far rounding alone moves each loss: the same run with sums in another
+  // order, that of the other layout, which changes nothing else. A run with
+  // fewer samples at once is one more draw of it.
+  std::vector<double> rounding(const Told& whole) {
+    constexpr double kDraws = 10;
+    constexpr double kFloat = 1.2e-7; // of a loss near 1
+    config_.layout = "channels_last";
+    const Told other = run();
+    config_.layout = "contiguous";
+    std::vector<double> allowed;
+    double most = 10 * kFloat;
+    for (std::size_t i = 0; i < whole.losses.size(); ++i) {
+      most = std::max(most, std::abs(other.losses.at(i) - whole.losses[i]));
+      allowed.push_back(kDraws * most);
+    }
+    // Another batch's loss is further away than that.
+    EXPECT_LT(allowed.back(), 1e-2) << "the losses compare nothing";
+    return allowed;
+  }
   // Of a run whose whole batch is computed at once.
   std::uint64_t whole_bytes() const {
     return plan_run(request()).forecast.whole_bytes;
@@ -147,6 +166,7 @@ TEST_F(Budgets, CopiesOfTheStateLieBesideTheTensors) {
 TEST_F(Budgets, AQuarterOfThePeakStillTrainsTheSameBatches) {
   use_groups();
   const Told whole = run();
+  const std::vector<double> allowed = rounding(whole);
   const std::uint64_t peak = whole_bytes();
   std::int64_t before = 33;
   for (const int percent : {60, 40, 25}) {
@@ -157,7 +177,7 @@ TEST_F(Budgets, AQuarterOfThePeakStillTrainsTheSameBatches) {
     before = told.at_once.back();
     // Of groups it does not matter how many are computed at once.
     for (std::size_t i = 0; i < 3; ++i)
-      EXPECT_NEAR(told.losses[i], whole.losses[i], 1e-4) << percent;
+      EXPECT_NEAR(told.losses[i], whole.losses[i], allowed[i]) << percent;
   }
 }
 
@@ -275,6 +295,7 @@ TEST_F(Budgets, AnOpaqueModelIsForecastFromTwoMeasuredSteps) {
 TEST_F(Budgets, AForecastThatIsTooLowIsPutRight) {
   use_groups();
   const Told whole = run();
+  const std::vector<double> allowed = rounding(whole);
   // The forecast is told of one budget, the allocator of another.
   RunRequest asked = request();
   const std::uint64_t peak = whole_bytes();
@@ -291,7 +312,7 @@ TEST_F(Budgets, AForecastThatIsTooLowIsPutRight) {
   EXPECT_THAT(kinds, testing::Contains("retry"));
   ASSERT_EQ(losses.size(), 3U);
   for (std::size_t i = 0; i < 3; ++i)
-    EXPECT_NEAR(losses[i], whole.losses[i], 1e-4);
+    EXPECT_NEAR(losses[i], whole.losses[i], allowed[i]);
 }
 
 TEST_F(Budgets, WithBatchNormItIsSaidWhatSplittingMeans) {

@@ -11,6 +11,7 @@
 #include "temper/libtorch/sim.h"
 #include "temper/memory/cpu_allocator.h"
 #include "temper/memory/usage.h"
+#include "temper/train/convolution_trial.h"
 #include "temper/train/step_memory.h"
 #include "tests/train/engine_samples.h"
 
@@ -110,6 +111,7 @@ Found measure(const Case& each, const std::string& device) {
   options.threads = at::get_num_threads();
   options.libtorch = libtorch::facts().version;
   options.channels_last = each.channels_last;
+  options.convolution_bytes = convolution_bytes;
   found.parts =
       StepMemory(model::build(made.sample.zoo), made.sample.config, options)
           .at(each.batch, each.at_once);

@@ -1,6 +1,8 @@
 // Half precision, the loss scale, and the layout of weights in the engine.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "engine_samples.h"
 #include "temper/base/error.h"
 
@@ -28,7 +30,13 @@ TEST(TorchPrecision, bf16_is_as_far_from_fp32_as_its_bits_are_few) {
   sample.precision = "bf16";
   const double off = relative(gradients(sample, batch), plain);
   EXPECT_GT(off, 1e-4) << "nothing was computed in half precision";
-  EXPECT_LT(off, 2e-2);
+  // A value on its way to a gradient is rounded seven times a layer: input,
+  // weight and result, then the gradient that arrives, the weight again, the
+  // gradient handed on and the weight's own. Each is off by 2^-8 at most, and
+  // to first order they add up.
+  constexpr double kRoundings = 7;
+  constexpr double kLayers = 2; // of the cnn
+  EXPECT_LT(off, kLayers * kRoundings * std::ldexp(1, -8));
 }
 
 TEST(TorchPrecision, bf16_keeps_weights_and_state_in_float32) {

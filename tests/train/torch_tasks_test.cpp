@@ -186,6 +186,31 @@ TEST(Tasks, mixed_images_are_learned_from_their_soft_targets) {
   }
 }
 
+// Against the label of one of the two, accuracy would be that of a coin.
+TEST(Tasks, a_mixed_image_is_right_when_taken_for_what_it_shows_most_of) {
+  config::Config config = plain_sgd();
+  config.train.mixup = 1;
+  const Sample sample = pictures(config, "cnn");
+  const Samples samples = images(6, 3, 8);
+  const MixPlan mix{1, 0, 0, 3, 0 /* seed */};
+  bool another = false; // than the sample's own label
+  for (int update = 0; update < 8; ++update) {
+    const Batch made = mixed(samples.batch, sample.plan, mix, update);
+    const at::Tensor labels = made.soft_targets.argmax(1);
+    another = another || !at::equal(labels, samples.labels.to(at::kLong));
+    const auto module = sample.module();
+    module->set_training(true);
+    const at::Tensor taken_for = module->forward({made.inputs}).argmax(1);
+    const auto engine = sample.engine();
+    engine->step(samples.batch, order(update, 0, kLr));
+    EXPECT_EQ(
+        engine->take_training_sums().correct,
+        taken_for.eq(labels).sum().item<std::int64_t>())
+        << "update " << update;
+  }
+  EXPECT_TRUE(another);
+}
+
 TEST(Tasks, that_do_not_suit_the_data_say_so) {
   config::Config config;
   config.train.task = "regression";

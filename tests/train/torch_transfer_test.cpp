@@ -19,6 +19,8 @@
 #include "temper/train/frozen_split.h"
 #include "temper/train/run.h"
 #include "temper/train/run_model.h"
+#include "tests/complaint.h"
+#include "tests/data/edited_sources.h"
 #include "tests/temp_folder.h"
 
 namespace temper::train {
@@ -111,9 +113,56 @@ class Transfer : public ::testing::Test {
     return model::build(zoo);
   }
 
+  // Images of 16 x 16 in four classes, but for one label and one pixel.
+  void write_arrays(int label, int pixel) {
+    std::string pixels;
+    std::string labels;
+    for (int i = 0; i < 60; ++i) {
+      for (int at = 0; at < 16 * 16 * 3; ++at)
+        pixels += static_cast<char>((i * 7 + at * (1 + i % 4)) % 251);
+      labels += static_cast<char>(i % 4);
+    }
+    labels[17] = static_cast<char>(label);
+    pixels[17 * 16 * 16 * 3 + 100] = static_cast<char>(pixel);
+    folder_.write("x.npy", data::npy_file("|u1", "(60, 16, 16, 3)", pixels));
+    folder_.write("x_labels.npy", data::npy_file("|u1", "(60,)", labels));
+    config_.data.source = "npy:" + folder_.text("x.npy");
+  }
+
   tests::TempFolder folder_;
   config::Config config_;
 };
+
+TEST_F(Transfer, after_an_edit_kept_features_give_what_computing_gives) {
+  config_.data.val_fraction = 0; // every sample trains, the edited one too
+  write_arrays(1, 5);
+  const Ran before = run();
+  for (const auto& [label, pixel] : {std::pair(3, 5), std::pair(1, 250)}) {
+    write_arrays(label, pixel);
+    config_.model.feature_cache = "auto";
+    const Ran kept = run();
+    config_.model.feature_cache = "off";
+    const Ran computed = run();
+    expect_same(kept, computed, "kept and computed");
+    EXPECT_NE(kept.losses, before.losses);
+  }
+}
+
+TEST_F(Transfer, a_run_does_not_go_on_with_data_that_was_edited) {
+  write_arrays(1, 5);
+  RunRequest first = request();
+  first.stop = [left = 5]() mutable { return --left == 0; };
+  const RunResult stopped = train::run(first);
+  write_arrays(2, 5);
+  RunRequest second = request();
+  second.resume = stopped.directory.path;
+  EXPECT_THAT(
+      tests::complaint([&] { train::run(second); }),
+      HasSubstr("x_labels.npy has changed since it began"));
+  // Put back as it was, it goes on, whatever the time of the file.
+  write_arrays(1, 5);
+  expect_same(read(train::run(second)), run(), "resumed and undisturbed");
+}
 
 TEST_F(Transfer, with_and_without_the_cache_every_loss_has_the_same_bits) {
   for (const char* name : {"resnet18", "cnn"}) {
