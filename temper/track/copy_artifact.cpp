@@ -1,5 +1,6 @@
 #include "temper/track/copy_artifact.h"
 
+#include "temper/base/log.h"
 #include "temper/base/text.h"
 
 namespace temper::track {
@@ -12,6 +13,17 @@ void copy_artifact(const Artifact& artifact, const fs::path& folder) {
   if (!fs::exists(artifact.file, failed) ||
       fs::equivalent(artifact.file, to, failed))
     return;
+  // Waiting would not help, and all that comes behind it would wait, too.
+  for (const fs::path& each : {artifact.file, to})
+    if (fs::is_directory(each, failed)) {
+      log::warn(
+          cat("[track] the artifact ",
+              artifact.name,
+              " is not delivered: ",
+              each.string(),
+              " is a folder."));
+      return;
+    }
   fs::create_directories(to.parent_path(), failed);
   // Beside its name first: readers see all of it or nothing.
   const fs::path part =

@@ -7,8 +7,10 @@
 #include <cstring>
 
 #include "temper/base/atomic_file.h"
+#include "temper/base/log.h"
 #include "temper/base/text.h"
 #include "temper/journal/journal.h"
+#include "temper/track/identity.h"
 #include "temper/track/parent.h"
 
 namespace temper::track {
@@ -48,10 +50,7 @@ Follow::Follow(
       id_(id),
       file_(directory_.path / cat("track-", id, ".json")),
       lock_(lock(directory_.path / cat(".track-", id, ".lock"))) {
-  if (auto read = read_follow_state(file_))
-    state_ = *std::move(read);
-  else
-    state_.key = random_key();
+  if (auto read = read_follow_state(file_)) state_ = *std::move(read);
   state_.where = tracker_.where();
 }
 
@@ -70,10 +69,12 @@ bool Follow::begin() {
             directory_.journal().string(),
             " does not begin with a run."));
   RunFacts facts = facts_of(events[0], directory_);
-  facts.key = state_.key;
   facts.experiment = options_.experiment;
   facts.experiment_id = options_.experiment_id;
   facts.adopt = options_.adopt;
+  facts.id = identity_of(events[0], directory_);
+  facts.tags.push_back({kPlaceTag, place_of(directory_.path)});
+  find_again(facts);
   const std::string parent_run = parent();
   Batch child;
   if (!parent_run.empty())
@@ -82,7 +83,9 @@ bool Follow::begin() {
   // The key is on disk before anything is made under it.
   save(state_);
   const bool made = tracker_.begin(facts, state_.memory);
-  // It may have been there before it had a parent.
+  // It may have been there before it had a parent, or lain elsewhere.
+  if (!made && moved_)
+    child.tags.push_back({kPlaceTag, place_of(directory_.path)});
   if (!made && !child.empty()) tracker_.deliver(child);
   FollowState next = state_;
   if (made && state_.offset > 0) { // the place was emptied: all of it again
@@ -95,6 +98,59 @@ bool Follow::begin() {
   save(std::move(next));
   begun_ = true;
   return true;
+}
+
+// Sets the key under which the tracker's run is made or found, and brings what
+// is remembered in line with what the tracker has.
+void Follow::find_again(RunFacts& facts) {
+  moved_ = false;
+  FollowState next = state_;
+  const bool remembers = !state_.key.empty();
+  std::optional<StoredRun> stored;
+  if (remembers) {
+    facts.key = state_.key;
+    stored = tracker_.find(facts, state_.memory);
+  } else if (facts.adopt.empty()) {
+    for (const auto& [key, memory] : known_names(directory_, facts.id)) {
+      facts.key = key;
+      stored = tracker_.find(facts, memory);
+      if (stored) break;
+    }
+  }
+  if (!remembers) next.key = stored ? facts.key : facts.id;
+  // Whoever adopts a run of somebody else's adds to what that has.
+  if (stored && options_.adopt.empty()) {
+    if (const std::string other = other_place_of(
+            *stored, facts, next.marks, tracker_.where(), directory_);
+        !other.empty()) {
+      log::note(
+          cat("[track] ",
+              directory_.path.string(),
+              " is a copy of ",
+              other,
+              ", which ",
+              tracker_.where(),
+              " has as ",
+              stored->id,
+              ": the copy is a run of its own there."));
+      next = {};
+      next.where = state_.where;
+      next.key = random_key();
+      call_a_copy(facts, stored->id);
+    } else {
+      if (!remembers || next.marks.tracker_lacks(stored->metrics)) {
+        next.marks = {}; // all is read again, and passed over if it is there
+        next.offset = 0;
+        next.fingerprint = 0;
+        next.memory = stored->memory;
+      }
+      next.marks.tracker_has(stored->metrics);
+      moved_ = stored->place != place_of(directory_.path);
+      if (!remembers) forget_moved_places(directory_, stored->id);
+    }
+  }
+  facts.key = next.key;
+  state_ = std::move(next);
 }
 
 // MLflow's id of it; empty: it has none.

@@ -7,6 +7,9 @@
 // not store twice. A resumed run cuts its journal back to a checkpoint; the
 // follower sees that the bytes before its offset are gone, reads from the
 // beginning and passes over the steps it had delivered.
+//
+// The tracker's run is found by the run's own id, wherever its directory and
+// the tracker's lie: identity.h.
 #pragma once
 
 #include <filesystem>
@@ -52,6 +55,7 @@ class Follow {
 
  private:
   bool begin();
+  void find_again(RunFacts& facts);
   std::string parent();
   bool find_cut();
   void save(FollowState next);
@@ -64,6 +68,7 @@ class Follow {
   Descriptor lock_;
   FollowState state_;
   bool begun_ = false;
+  bool moved_ = false; // the tracker has it from another directory
 };
 
 } // namespace temper::track

@@ -75,7 +75,7 @@ std::optional<FollowState> read_follow_state(
   } catch (const Error& error) {
     throw Error(
         cat("[track] ", file.string(), " cannot be read: ", error.what(), "."),
-        "Remove it to deliver the run once more, as a new one.");
+        "Remove it: the run is found again by its id, and gets what it lacks.");
   }
 }
 

@@ -188,6 +188,8 @@ HttpReply HttpClient::perform(Request& request) {
         static_cast<curl_off_t>(request.file_bytes));
   } else if (request.body != nullptr) {
     curl_easy_setopt(curl, CURLOPT_POST, 1L);
+    if (!request.method.empty())
+      curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request.method.c_str());
     curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request.body->c_str());
     curl_easy_setopt(
         curl,
@@ -222,6 +224,15 @@ HttpReply HttpClient::post(const std::string& url, const std::string& json) {
   Request request;
   request.url = url;
   request.body = &json;
+  request.content_type = "application/json";
+  return perform(request);
+}
+
+HttpReply HttpClient::patch(const std::string& url, const std::string& json) {
+  Request request;
+  request.url = url;
+  request.body = &json;
+  request.method = "PATCH";
   request.content_type = "application/json";
   return perform(request);
 }

@@ -51,6 +51,7 @@ class HttpClient {
   // `url` is whole. Unavailable when there was no whole answer.
   HttpReply get(const std::string& url);
   HttpReply post(const std::string& url, const std::string& json);
+  HttpReply patch(const std::string& url, const std::string& json);
   HttpReply put_file(
       const std::string& url,
       const std::filesystem::path& file,

@@ -119,6 +119,7 @@ void prepare_mlflow_database(Database& database, const std::string& name) {
     // Somebody else may have been faster.
     if (tables_in(database) == 0) {
       database.execute(mlflow_schema());
+      database.execute(mlflow_logged_model_tables());
       add_default_experiment(database, name);
     }
     making.commit();

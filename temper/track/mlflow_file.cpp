@@ -4,6 +4,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -14,7 +15,9 @@
 #include "temper/base/spawn.h"
 #include "temper/base/text.h"
 #include "temper/track/copy_artifact.h"
+#include "temper/track/identity.h"
 #include "temper/track/mlflow_lines.h"
+#include "temper/track/mlflow_logged_model.h"
 #include "temper/track/mlflow_model.h"
 #include "temper/track/yaml.h"
 
@@ -56,6 +59,20 @@ int status_number(Status status) {
       return 5;
   }
   throw Bug("a status outside the table");
+}
+
+// Of a metric's file, "time value step" a line. Steps may go back in it.
+StoredRun::Last last_of(const fs::path& metric) {
+  StoredRun::Last last;
+  std::ifstream in(metric);
+  std::int64_t time_ms = 0;
+  std::string value;
+  std::int64_t step = 0;
+  while (in >> time_ms >> value >> step) {
+    last.time_ms = std::max(last.time_ms, time_ms);
+    last.step = std::max(last.step, step);
+  }
+  return last;
 }
 
 } // namespace
@@ -116,17 +133,45 @@ bool MlflowFile::has_run(const std::string& id) {
   return false;
 }
 
+fs::path MlflowFile::folder_of(const std::string& run_id) const {
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator(folder_, failed)) {
+    const fs::path found = entry.path() / run_id;
+    if (fs::exists(found / "meta.yaml", failed)) return found;
+  }
+  return {};
+}
+
+std::optional<StoredRun> MlflowFile::find(
+    const RunFacts& run,
+    const std::string& memory) {
+  const auto slash = memory.find('/');
+  StoredRun found;
+  found.id = slash == std::string::npos ? run.key : memory.substr(slash + 1);
+  const fs::path folder = folder_of(found.id);
+  if (folder.empty()) return std::nullopt;
+  const auto yaml = read_small_file(folder / "meta.yaml");
+  if (!yaml || yaml_value(*yaml, "lifecycle_stage") == "deleted")
+    return std::nullopt;
+  found.memory = cat(folder.parent_path().filename().string(), "/", found.id);
+  found.place = read_small_file(folder / "tags" / kPlaceTag).value_or("");
+  const fs::path metrics = folder / "metrics";
+  std::error_code failed;
+  for (const auto& entry : fs::recursive_directory_iterator(metrics, failed))
+    if (entry.is_regular_file(failed))
+      found.metrics[entry.path().lexically_relative(metrics).string()] =
+          last_of(entry.path());
+  return found;
+}
+
 fs::path MlflowFile::find_run(const RunFacts& run, const std::string& memory) {
   const auto slash = memory.find('/');
   const std::string wanted = slash != std::string::npos
       ? memory.substr(slash + 1)
       : !run.adopt.empty() ? run.adopt
                            : run.key;
-  std::error_code failed;
-  for (const auto& entry : fs::directory_iterator(folder_, failed)) {
-    const fs::path found = entry.path() / wanted;
-    if (!fs::exists(found / "meta.yaml", failed)) continue;
-    experiment_ = entry.path().filename().string();
+  if (const fs::path found = folder_of(wanted); !found.empty()) {
+    experiment_ = found.parent_path().filename().string();
     run_id_ = wanted;
     return found;
   }
@@ -261,6 +306,32 @@ void MlflowFile::set_tag(const Pair& tag) {
   write(run_folder() / "tags" / tag.key, tag.value);
 }
 
+void MlflowFile::add_model(const LoggedModel& model) {
+  const fs::path folder = folder_ / experiment_ / "models" / model.id;
+  for (const char* name : {"metrics", "params", "tags"})
+    make_folder(folder / name);
+  std::error_code failed;
+  const fs::path params = run_folder() / "params";
+  fs::copy(
+      params,
+      folder / "params",
+      fs::copy_options::recursive | fs::copy_options::overwrite_existing,
+      failed);
+  const std::string place =
+      cat(folder_.filename().string(),
+          "/",
+          experiment_,
+          "/",
+          run_id_,
+          "/artifacts/");
+  write(
+      folder / "meta.yaml",
+      logged_model_yaml(model, run_id_, experiment_, place + model.folder));
+  write(
+      run_folder() / "outputs" / model.id / "meta.yaml",
+      model_output_yaml(model));
+}
+
 void MlflowFile::add_points(const std::vector<Point>& points) {
   std::map<std::string, std::string> lines;
   for (const Point& point : points) {
@@ -306,6 +377,7 @@ void MlflowFile::deliver(const Batch& batch) {
   for (const Artifact& artifact : batch.artifacts) {
     copy_artifact(artifact, run_folder() / "artifacts");
     if (const auto tag = model_history_tag(artifact, run_id_)) set_tag(*tag);
+    if (const auto model = logged_model_of(artifact)) add_model(*model);
   }
   add_points(batch.points);
   for (const Pair& tag : batch.tags)

@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 
+#include "temper/track/mlflow_logged_model.h"
 #include "temper/track/tracker.h"
 
 namespace temper::track {
@@ -21,6 +22,8 @@ class MlflowFile : public Tracker {
 
   std::string where() const override;
   bool begin(const RunFacts& run, const std::string& memory) override;
+  std::optional<StoredRun> find(const RunFacts& run, const std::string& memory)
+      override;
   void deliver(const Batch& batch) override;
   std::string run_id() const override {
     return run_id_;
@@ -34,10 +37,13 @@ class MlflowFile : public Tracker {
   std::filesystem::path find_run(
       const RunFacts& run,
       const std::string& memory);
+  // The folder of that run, in whichever experiment; empty: there is none.
+  std::filesystem::path folder_of(const std::string& run_id) const;
   std::string find_experiment(const RunFacts& run);
   void make_run(const RunFacts& run);
   void add_facts(const RunFacts& run);
   void add_dataset(const Dataset& dataset);
+  void add_model(const LoggedModel& model);
   void add_points(const std::vector<Point>& points);
   void set_status(const StatusChange& change);
   void set_tag(const Pair& tag);

@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "temper/base/text.h"
+#include "temper/track/identity.h"
+#include "temper/track/mlflow_logged_model.h"
 #include "temper/track/mlflow_model.h"
 #include "temper/track/translate.h"
 
@@ -61,6 +63,29 @@ class AlreadyThere : public Error {
  public:
   using Error::Error;
 };
+
+// As runs/get and runs/search tell of it.
+std::optional<StoredRun> stored_run(const json& run) {
+  const json& info = part(run, "info");
+  StoredRun found;
+  found.id = text_at(info, "run_id");
+  if (found.id.empty() || text_at(info, "lifecycle_stage") == "deleted")
+    return std::nullopt;
+  found.memory =
+      json{
+          {"run_id", found.id}, {"artifact_uri", text_at(info, "artifact_uri")}}
+          .dump();
+  for (const json& tag : part(part(run, "data"), "tags"))
+    if (text_at(tag, "key") == kPlaceTag) found.place = text_at(tag, "value");
+  // Whole numbers may come as texts, as 64 bits do in protocol buffers.
+  const auto whole = [](const json& from, const char* name) {
+    return parse_int(text_at(from, name)).value_or(0);
+  };
+  for (const json& metric : part(part(run, "data"), "metrics"))
+    found.metrics[text_at(metric, "key")] = {
+        whole(metric, "step"), whole(metric, "timestamp")};
+  return found;
+}
 
 bool passing(long status) {
   return status == 408 || status == 429 || status == 500 || status == 502 ||
@@ -149,6 +174,7 @@ bool MlflowHttp::take_run(const json& answer) {
   const json& info = part(part(answer, "run"), "info");
   run_id_ = text_at(info, "run_id");
   artifact_uri_ = text_at(info, "artifact_uri");
+  experiment_ = text_at(info, "experiment_id");
   if (run_id_.empty())
     throw Unavailable(
         cat("[track] ", client_.base(), " gave a run without an id."),
@@ -211,16 +237,46 @@ std::string MlflowHttp::find_experiment(const RunFacts& run) {
   }
 }
 
-void MlflowHttp::find_or_make_run(const RunFacts& run) {
-  const std::string experiment = find_experiment(run);
-  // An answer that got lost may have left a run behind.
+json MlflowHttp::search(const std::string& experiment, const std::string& key) {
   const json answer = post(
       "runs/search",
       {{"experiment_ids", {experiment}},
-       {"filter", cat("tags.`", kKeyTag, "` = '", run.key, "'")},
+       {"filter", cat("tags.`", kKeyTag, "` = '", key, "'")},
        {"max_results", 1}});
   const json& runs = part(answer, "runs");
-  if (runs.is_array() && !runs.empty()) {
+  return runs.is_array() ? runs : json::array();
+}
+
+std::optional<StoredRun> MlflowHttp::find(
+    const RunFacts& run,
+    const std::string& memory) {
+  const std::string known =
+      text_at(json::parse(memory, nullptr, false), "run_id");
+  json stored;
+  try {
+    if (!known.empty()) {
+      stored = part(get("runs/get", {{"run_id", known}}), "run");
+    } else {
+      std::string experiment = run.experiment_id;
+      if (experiment.empty()) {
+        const json answer = get(
+            "experiments/get-by-name", {{"experiment_name", run.experiment}});
+        experiment = text_at(part(answer, "experiment"), "experiment_id");
+      }
+      const json runs = search(experiment, run.key);
+      if (!runs.empty()) stored = runs[0];
+    }
+  } catch (const NotThere&) {
+    return std::nullopt;
+  }
+  return stored_run(stored);
+}
+
+void MlflowHttp::find_or_make_run(const RunFacts& run) {
+  const std::string experiment = find_experiment(run);
+  // An answer that got lost may have left a run behind.
+  const json runs = search(experiment, run.key);
+  if (!runs.empty()) {
     take_run({{"run", runs[0]}});
     return;
   }
@@ -322,12 +378,71 @@ void MlflowHttp::log_batch(
   }
 }
 
+// Where its files go; empty when the server has no models. One that an answer
+// which got lost left behind is found again.
+std::string MlflowHttp::make_model(const LoggedModel& model, std::string& id) {
+  const auto take = [&](const json& from) {
+    const json& info = part(from, "info");
+    id = text_at(info, "model_id");
+    return text_at(info, "artifact_uri");
+  };
+  try {
+    const json found = post(
+        "logged-models/search",
+        {{"experiment_ids", {experiment_}},
+         {"filter", cat("source_run_id = '", run_id_, "'")},
+         {"max_results", 50}});
+    const json& models = part(found, "models");
+    if (models.is_array())
+      for (const json& each : models)
+        if (text_at(part(each, "info"), "name") == model.name)
+          return take(each);
+    return take(part(
+        post(
+            "logged-models",
+            {{"experiment_id", experiment_},
+             {"name", model.name},
+             {"source_run_id", run_id_}}),
+        "model"));
+  } catch (const Unavailable&) {
+    throw;
+  } catch (const Error&) { // MLflow 2 has no such thing
+    return "";
+  }
+}
+
+void MlflowHttp::put_model(const Artifact& mlmodel, const LoggedModel& model) {
+  std::string id;
+  const std::string uri = make_model(model, id);
+  if (uri.empty() || id.empty()) return;
+  const std::filesystem::path folder = mlmodel.file.parent_path();
+  std::error_code failed;
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(folder, failed))
+    if (entry.is_regular_file(failed))
+      put_artifact(
+          {entry.path(),
+           entry.path().lexically_relative(folder).generic_string()},
+          uri);
+  judge(
+      client_.patch(
+          cat(client_.base(), kApi, "logged-models/", id),
+          dump({{"model_id", id}, {"status", "LOGGED_MODEL_READY"}})),
+      "logged-models");
+  post(
+      "runs/outputs",
+      {{"run_id", run_id_},
+       {"models", json::array({{{"model_id", id}, {"step", model.step}}})}});
+}
+
 void MlflowHttp::deliver(const Batch& batch) {
   std::vector<Pair> tags = batch.tags;
   for (const Artifact& artifact : batch.artifacts) {
-    put_artifact(artifact);
+    put_artifact(artifact, artifact_uri_);
     if (auto tag = model_history_tag(artifact, run_id_))
       tags.push_back(*std::move(tag));
+    if (const auto model = logged_model_of(artifact))
+      put_model(artifact, *model);
   }
   // The same key twice in a request is refused: the last one counts.
   std::vector<Pair> last;

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "temper/track/http.h"
+#include "temper/track/mlflow_logged_model.h"
 #include "temper/track/tracker.h"
 
 namespace temper::track {
@@ -17,6 +18,8 @@ class MlflowHttp : public Tracker {
 
   std::string where() const override;
   bool begin(const RunFacts& run, const std::string& memory) override;
+  std::optional<StoredRun> find(const RunFacts& run, const std::string& memory)
+      override;
   void deliver(const Batch& batch) override;
   std::string run_id() const override {
     return run_id_;
@@ -40,17 +43,23 @@ class MlflowHttp : public Tracker {
   bool take_run(const Json& answer);
   bool known_run(const std::string& id);
   std::string find_experiment(const RunFacts& run);
+  // Those with the run's key; an array.
+  Json search(const std::string& experiment, const std::string& key);
   void find_or_make_run(const RunFacts& run);
   void log_facts(const RunFacts& run);
   void log_batch(
       const std::vector<Point>& points,
       const std::vector<Pair>& params,
       const std::vector<Pair>& tags);
-  void put_artifact(const Artifact& artifact);
+  void put_artifact(const Artifact& artifact, const std::string& uri);
+  // Adds it as a model of its own where the server knows such.
+  void put_model(const Artifact& mlmodel, const LoggedModel& model);
+  std::string make_model(const LoggedModel& model, std::string& id);
 
   HttpClient client_;
   std::string run_id_;
   std::string artifact_uri_;
+  std::string experiment_;
   bool told_of_artifacts_ = false; // that they cannot be delivered
 };
 

@@ -29,13 +29,24 @@ std::string content_type(const std::string& name) {
 
 // Proxied by the server, or a folder of this machine; nothing else is ours to
 // write to.
-void MlflowHttp::put_artifact(const Artifact& artifact) {
+void MlflowHttp::put_artifact(
+    const Artifact& artifact,
+    const std::string& uri) {
   std::error_code failed;
   if (!std::filesystem::exists(artifact.file, failed)) return;
+  if (std::filesystem::is_directory(artifact.file, failed)) {
+    log::warn(
+        cat("[track] the artifact ",
+            artifact.name,
+            " is not delivered: ",
+            artifact.file.string(),
+            " is a folder."));
+    return;
+  }
   const std::string scheme = "mlflow-artifacts:";
   const std::string base = client_.base();
-  if (starts_with(artifact_uri_, scheme)) {
-    std::string rest = artifact_uri_.substr(scheme.size());
+  if (starts_with(uri, scheme)) {
+    std::string rest = uri.substr(scheme.size());
     std::string server = base;
     if (starts_with(rest, "//")) {
       const auto slash = rest.find('/', 2);
@@ -60,9 +71,7 @@ void MlflowHttp::put_artifact(const Artifact& artifact) {
   }
   const bool local_server = contains(base, "://localhost") ||
       contains(base, "://127.0.0.1") || contains(base, "://[::1]");
-  const std::string folder = starts_with(artifact_uri_, "file://")
-      ? artifact_uri_.substr(7)
-      : artifact_uri_;
+  const std::string folder = starts_with(uri, "file://") ? uri.substr(7) : uri;
   if (local_server && starts_with(folder, "/")) {
     copy_artifact(artifact, folder);
     return;
@@ -70,7 +79,7 @@ void MlflowHttp::put_artifact(const Artifact& artifact) {
   if (!told_of_artifacts_)
     log::warn(
         cat("the server keeps artifacts in ",
-            client_.hidden(artifact_uri_),
+            client_.hidden(uri),
             ", which temper cannot write to: they stay in the run's directory. "
             "A server started with --serve-artifacts takes them."));
   told_of_artifacts_ = true;

@@ -62,28 +62,89 @@ bool small_enough(const std::vector<std::int64_t>& shape) {
   return true;
 }
 
+constexpr const char* kLoader = "temper_model";
+
+// The module that mlflow.pyfunc imports from the folder's code.
+std::string loader(const ModelFacts& facts) {
+  return cat(
+      R"python("""Runs a model that temper exported, for mlflow.pyfunc."""
+
+import os
+
+import numpy
+import torch
+
+INPUT_TYPE = ")python",
+      facts.input_type,
+      R"python("
+
+
+class Model:
+    def __init__(self, path):
+        script = os.path.join(os.path.dirname(path), "data", "model.pth")
+        version = tuple(int(n) for n in torch.__version__.split(".")[:2])
+        if version >= (2, 9) or not os.path.exists(script):
+            self.module = torch.export.load(path).module()
+        else:
+            self.module = torch.jit.load(script).eval()
+
+    def predict(self, data, params=None):
+        if isinstance(data, dict):
+            data = next(iter(data.values()))
+        if hasattr(data, "to_numpy"):
+            data = data.to_numpy()
+        rows = numpy.ascontiguousarray(data, dtype=INPUT_TYPE)
+        with torch.no_grad():
+            result = self.module(torch.from_numpy(rows))
+        if isinstance(result, dict):
+            result = next(iter(result.values()))
+        if isinstance(result, (tuple, list)):
+            result = result[0]
+        return result.float().numpy()
+
+
+def _load_pyfunc(path):
+    return Model(path)
+)python");
+}
+
+// MLflow hands it on: load_model(...).metadata.metadata["temper_schema"].
+std::string metadata(const std::string& schema) {
+  if (schema.empty()) return "";
+  const json parsed = json::parse(schema, nullptr, false);
+  return parsed.is_discarded()
+      ? ""
+      : cat("metadata:\n  temper_schema: ", yaml_text(parsed.dump()), "\n");
+}
+
 std::string mlmodel(const ModelFacts& facts, bool example) {
+  const std::string key = random_key();
   std::string out =
       cat("artifact_path: model\n"
           "flavors:\n"
           "  python_function:\n"
-          "    config:\n"
-          "      device: null\n"
-          "    data: data\n"
+          "    code: code\n"
+          "    data: model.pt2\n"
           "    env:\n"
           "      conda: conda.yaml\n"
           "      virtualenv: python_env.yaml\n"
-          "    loader_module: mlflow.pytorch\n"
-          "    pickle_module_name: mlflow.pytorch.pickle_module\n"
-          "    python_version: 3.11.2\n"
-          "  pytorch:\n"
-          "    code: null\n"
-          "    model_data: data\n"
-          "    pytorch_version: ",
-          yaml_text(facts.torch_version),
-          "\nmlflow_version: 3.1.0\n"
-          "model_uuid: ",
-          yaml_text(random_key()),
+          "    loader_module: ",
+          kLoader,
+          "\n    python_version: 3.11.2\n");
+  if (facts.torchscript)
+    out +=
+        cat("  pytorch:\n"
+            "    code: null\n"
+            "    model_data: data\n"
+            "    pytorch_version: ",
+            yaml_text(facts.torch_version),
+            "\n");
+  out +=
+      cat(metadata(facts.schema),
+          "mlflow_version: 3.1.0\nmodel_id: ",
+          yaml_text(cat("m-", key)),
+          "\nmodel_uuid: ",
+          yaml_text(key),
           "\n");
   if (example)
     out +=
@@ -123,16 +184,20 @@ fs::path torchscript_place(const fs::path& folder) {
 
 void write_mlflow_model(const fs::path& folder, const ModelFacts& facts) {
   fs::create_directories(folder / "data");
-  const auto write = [&](const char* name, const std::string& text) {
+  fs::create_directories(folder / "code");
+  const auto write = [&](const std::string& name, const std::string& text) {
     write_file_atomically(folder / name, text);
   };
-  const std::string torch = cat("torch==", facts.torch_version);
-  write("data/pickle_module_info.txt", "mlflow.pytorch.pickle_module");
-  write("requirements.txt", cat("mlflow\n", torch, "\n"));
+  if (!facts.schema.empty()) write("schema.json", facts.schema);
+  const std::string torch = "torch>=2.9"; // reads model.pt2
+  if (facts.torchscript)
+    write("data/pickle_module_info.txt", "mlflow.pytorch.pickle_module");
+  write(cat("code/", kLoader, ".py"), loader(facts));
+  write("requirements.txt", cat("mlflow\nnumpy\n", torch, "\n"));
   write(
       "conda.yaml",
       cat("channels:\n- conda-forge\ndependencies:\n- python=3.11.2\n"
-          "- pip\n- pip:\n  - mlflow\n  - ",
+          "- pip\n- pip:\n  - mlflow\n  - numpy\n  - ",
           torch,
           "\nname: mlflow-env\n"));
   write(
@@ -162,17 +227,20 @@ std::optional<Pair> model_history_tag(
         return value_in(std::string(trim(line)), "pytorch_version");
     return std::string();
   }();
+  json flavors{
+      {"python_function",
+       {{"loader_module", kLoader},
+        {"code", "code"},
+        {"data", "model.pt2"},
+        {"python_version", "3.11.2"}}}};
+  if (!torch.empty())
+    flavors["pytorch"] = {{"model_data", "data"}, {"pytorch_version", torch}};
   const json model{
       {"run_id", run_id},
       {"artifact_path", name.parent_path().generic_string()},
       {"utc_time_created", value_in(yaml, "utc_time_created")},
       {"model_uuid", value_in(yaml, "model_uuid")},
-      {"flavors",
-       {{"python_function",
-         {{"loader_module", "mlflow.pytorch"},
-          {"data", "data"},
-          {"python_version", "3.11.2"}}},
-        {"pytorch", {{"model_data", "data"}, {"pytorch_version", torch}}}}}};
+      {"flavors", flavors}};
   return Pair{"mlflow.log-model.history", json::array({model}).dump()};
 }
 

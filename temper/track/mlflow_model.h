@@ -1,6 +1,8 @@
-// The files that make a folder an MLflow model of the pytorch flavour around a
-// TorchScript file: mlflow.pytorch.load_model and mlflow.pyfunc.load_model take
-// it. The command writes data/model.pth, this the rest.
+// The files that make a folder an MLflow model. mlflow.pyfunc.load_model runs
+// its model.pt2 through a small loader that comes with it, or its TorchScript
+// where PyTorch is too old for that; mlflow.pytorch.load_model takes the
+// TorchScript. The command writes model.pt2 and data/model.pth, this the
+// rest.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +21,10 @@ struct ModelFacts {
   std::string input_type = "float32"; // as numpy calls it
   std::string output_type = "float32";
   std::string torch_version; // "1.13.1"
+  bool torchscript = true; // there is such a file
+  // The run's schema, JSON: how inputs are prepared and what outputs mean.
+  // Empty: not known.
+  std::string schema = {};
 };
 
 // Where the TorchScript file belongs in the folder.

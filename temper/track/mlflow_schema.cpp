@@ -1,7 +1,8 @@
-// The tables of an MLflow database at revision 0584bdc529eb, which MLflow 2.18
-// to 2.22 open as they are and newer ones migrate when they first open it. The
-// SQL is MLflow's own layout and must stay as it is: migrations look for these
-// names. tests/track/mlflow_schema_test.cpp holds it against a real one.
+// The tables of an MLflow database at revision 0584bdc529eb (MLflow 2.18 to
+// 2.22), and what revision 400f98739977 adds for the models of MLflow 3; newer
+// versions migrate it when they first open it. The SQL is MLflow's own layout
+// and must stay as it is: migrations look for these names.
+// tests/track/mlflow_schema_test.cpp holds it against a real one.
 #include "temper/track/mlflow_schema.h"
 
 namespace temper::track {
@@ -191,6 +192,63 @@ CREATE TABLE "datasets" (
 CREATE INDEX index_datasets_experiment_id_dataset_source_type ON datasets (experiment_id, dataset_source_type);
 CREATE INDEX index_datasets_dataset_uuid ON datasets (dataset_uuid);
 INSERT INTO alembic_version (version_num) VALUES ('0584bdc529eb');
+)sql";
+}
+
+const char* mlflow_logged_model_tables() {
+  return R"sql(
+CREATE TABLE logged_models (
+  model_id VARCHAR(36) NOT NULL,
+  experiment_id INTEGER NOT NULL,
+  name VARCHAR(500) NOT NULL,
+  artifact_location VARCHAR(1000) NOT NULL,
+  creation_timestamp_ms BIGINT NOT NULL,
+  last_updated_timestamp_ms BIGINT NOT NULL,
+  status INTEGER NOT NULL,
+  lifecycle_stage VARCHAR(32),
+  model_type VARCHAR(500),
+  source_run_id VARCHAR(32),
+  status_message VARCHAR(1000),
+  CONSTRAINT logged_models_pk PRIMARY KEY (model_id),
+  CONSTRAINT logged_models_lifecycle_stage_check CHECK (lifecycle_stage IN ('active', 'deleted')),
+  CONSTRAINT fk_logged_models_experiment_id FOREIGN KEY(experiment_id) REFERENCES experiments (experiment_id) ON DELETE CASCADE
+);
+CREATE TABLE logged_model_metrics (
+  model_id VARCHAR(36) NOT NULL,
+  metric_name VARCHAR(500) NOT NULL,
+  metric_timestamp_ms BIGINT NOT NULL,
+  metric_step BIGINT NOT NULL,
+  metric_value FLOAT,
+  experiment_id INTEGER NOT NULL,
+  run_id VARCHAR(32) NOT NULL,
+  dataset_uuid VARCHAR(36),
+  dataset_name VARCHAR(500),
+  dataset_digest VARCHAR(36),
+  CONSTRAINT logged_model_metrics_pk PRIMARY KEY (model_id, metric_name, metric_timestamp_ms, metric_step, run_id),
+  CONSTRAINT fk_logged_model_metrics_experiment_id FOREIGN KEY(experiment_id) REFERENCES experiments (experiment_id),
+  CONSTRAINT fk_logged_model_metrics_model_id FOREIGN KEY(model_id) REFERENCES logged_models (model_id) ON DELETE CASCADE,
+  CONSTRAINT fk_logged_model_metrics_run_id FOREIGN KEY(run_id) REFERENCES runs (run_uuid) ON DELETE CASCADE
+);
+CREATE INDEX index_logged_model_metrics_model_id ON logged_model_metrics (model_id);
+CREATE TABLE logged_model_params (
+  model_id VARCHAR(36) NOT NULL,
+  experiment_id INTEGER NOT NULL,
+  param_key VARCHAR(255) NOT NULL,
+  param_value TEXT NOT NULL,
+  CONSTRAINT logged_model_params_pk PRIMARY KEY (model_id, param_key),
+  CONSTRAINT fk_logged_model_params_experiment_id FOREIGN KEY(experiment_id) REFERENCES experiments (experiment_id),
+  CONSTRAINT fk_logged_model_params_model_id FOREIGN KEY(model_id) REFERENCES logged_models (model_id) ON DELETE CASCADE
+);
+CREATE TABLE logged_model_tags (
+  model_id VARCHAR(36) NOT NULL,
+  experiment_id INTEGER NOT NULL,
+  tag_key VARCHAR(255) NOT NULL,
+  tag_value TEXT NOT NULL,
+  CONSTRAINT logged_model_tags_pk PRIMARY KEY (model_id, tag_key),
+  CONSTRAINT fk_logged_model_tags_experiment_id FOREIGN KEY(experiment_id) REFERENCES experiments (experiment_id),
+  CONSTRAINT fk_logged_model_tags_model_id FOREIGN KEY(model_id) REFERENCES logged_models (model_id) ON DELETE CASCADE
+);
+UPDATE alembic_version SET version_num='400f98739977';
 )sql";
 }
 

@@ -7,6 +7,8 @@
 #include "temper/base/text.h"
 #include "temper/track/copy_artifact.h"
 #include "temper/track/follow_state.h"
+#include "temper/track/identity.h"
+#include "temper/track/mlflow_logged_model.h"
 #include "temper/track/mlflow_model.h"
 #include "temper/track/translate.h"
 
@@ -104,6 +106,32 @@ bool MlflowSqlite::begin(const RunFacts& run, const std::string& memory) {
   return !found;
 }
 
+std::optional<StoredRun> MlflowSqlite::find(
+    const RunFacts& run,
+    const std::string& memory) {
+  std::error_code failed;
+  if (!fs::exists(file_, failed)) return std::nullopt;
+  open();
+  StoredRun found;
+  found.id = memory.empty() ? run.key : memory;
+  found.memory = found.id;
+  auto stage =
+      database_->prepare("SELECT lifecycle_stage FROM runs WHERE run_uuid=?");
+  if (!stage->bind(found.id).step() || stage->text(0) == "deleted")
+    return std::nullopt;
+  auto place =
+      database_->prepare("SELECT value FROM tags WHERE run_uuid=? AND key=?");
+  if (place->bind(found.id).bind(std::string(kPlaceTag)).step())
+    found.place = place->text(0);
+  auto metrics = database_->prepare(
+      "SELECT key, step, timestamp FROM latest_metrics WHERE run_uuid=?");
+  metrics->bind(found.id);
+  while (metrics->step())
+    found.metrics[metrics->text(0)] = {
+        metrics->integer(1), metrics->integer(2)};
+  return found;
+}
+
 bool MlflowSqlite::has_run(const std::string& id) {
   std::error_code failed;
   if (!fs::exists(file_, failed)) return false;
@@ -142,12 +170,31 @@ bool MlflowSqlite::find_run(const RunFacts& run, const std::string& known) {
     artifacts_ = uri;
   while (find->step()) {
   }
+  follow_directory(run);
   if (run_id_ == run.adopt && known.empty()) {
     add_params(run.params);
     for (const Pair& tag : run.tags)
       if (tag.key != "mlflow.runName") set_tag(tag);
   }
   return true;
+}
+
+// Artifacts that lie in the run's directory move with it.
+void MlflowSqlite::follow_directory(const RunFacts& run) {
+  auto tag = database_->prepare(
+      "SELECT value FROM tags WHERE run_uuid=? AND key='temper.directory'");
+  if (!tag->bind(run_id_).step()) return;
+  const fs::path before = tag->text(0);
+  while (tag->step()) {
+  }
+  if (run.directory.empty() || before == run.directory ||
+      artifacts_ != before / "artifacts")
+    return;
+  artifacts_ = run.directory / "artifacts";
+  auto update =
+      database_->prepare("UPDATE runs SET artifact_uri=? WHERE run_uuid=?");
+  update->bind(artifacts_.string()).bind(run_id_).run();
+  set_tag({"temper.directory", run.directory.string()});
 }
 
 std::int64_t MlflowSqlite::find_experiment(const RunFacts& run) {
@@ -301,6 +348,9 @@ void MlflowSqlite::deliver(const Batch& batch) {
     set_tag(tag);
   for (const Artifact& artifact : batch.artifacts)
     if (const auto tag = model_history_tag(artifact, run_id_)) set_tag(*tag);
+  for (const Artifact& artifact : batch.artifacts)
+    if (const auto model = logged_model_of(artifact))
+      add_logged_model(*database_, *model, run_id_, artifacts_);
   if (batch.status && batch.status->status == Status::running)
     statements_->running->bind(run_id_).run();
   else if (batch.status)

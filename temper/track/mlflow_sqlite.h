@@ -1,7 +1,8 @@
 // MLflow's local store, a SQLite database: what `mlflow ui` opens by default
-// since 3.7. A new one is made at revision 0584bdc529eb, which every MLflow
-// from 2.18 on opens or migrates; to one that MLflow made, old or new, rows are
-// only added. The artifacts of a run stay where they are, in its directory.
+// since 3.7. A new one is made at revision 400f98739977, the first that has
+// tables for models: MLflow 3.4 and newer find tables missing and migrate it
+// when they first open it. To one that MLflow made, old or new, rows are only
+// added. The artifacts of a run stay where they are, in its directory.
 #pragma once
 
 #include <filesystem>
@@ -20,6 +21,8 @@ class MlflowSqlite : public Tracker {
 
   std::string where() const override;
   bool begin(const RunFacts& run, const std::string& memory) override;
+  std::optional<StoredRun> find(const RunFacts& run, const std::string& memory)
+      override;
   void deliver(const Batch& batch) override;
   std::string run_id() const override {
     return run_id_;
@@ -36,6 +39,7 @@ class MlflowSqlite : public Tracker {
   void open();
   std::int64_t find_experiment(const RunFacts& run);
   bool find_run(const RunFacts& run, const std::string& known);
+  void follow_directory(const RunFacts& run);
   void make_run(const RunFacts& run, std::int64_t experiment);
   void add_params(const std::vector<Pair>& params);
   void add_dataset(const Dataset& dataset, std::int64_t experiment);

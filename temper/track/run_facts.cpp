@@ -145,6 +145,7 @@ RunFacts facts_of(const Event& run, const journal::RunDirectory& directory) {
   tag("temper.directory", facts.directory.string());
   add_dataset(facts, plan, data_path, "train_samples", "training");
   add_dataset(facts, plan, data_path, "val_samples", "validation");
+  add_dataset(facts, plan, data_path, "test_samples", "test");
   return facts;
 }
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -94,6 +95,7 @@ struct StatusChange {
 struct RunFacts {
   // 32 hex digits, the same whenever this run is delivered to this place.
   std::string key;
+  std::string id; // the run's own, which the key is unless it is a copy
   std::string name;
   std::string experiment; // its name
   std::string experiment_id; // instead, when not empty
@@ -104,6 +106,18 @@ struct RunFacts {
   std::vector<Pair> params;
   std::vector<Pair> tags;
   std::vector<Dataset> datasets;
+};
+
+// A run that a tracker has, whoever delivered it.
+struct StoredRun {
+  struct Last {
+    std::int64_t step = 0; // the highest
+    std::int64_t time_ms = 0; // the latest
+  };
+  std::string id; // what the tracker calls it
+  std::string place; // its tag temper.place, see identity.h
+  std::string memory; // for begin(), to go on with it
+  std::map<std::string, Last> metrics;
 };
 
 struct Batch {
@@ -148,6 +162,15 @@ class Tracker {
   // remember, empty at first. True when it had to be made, and so has nothing
   // that may have been delivered before. Unavailable, or Error.
   virtual bool begin(const RunFacts& run, const std::string& memory) = 0;
+  // The run of that key or, not empty, memory, if begin() would find it. Only
+  // places that outlive a run directory have any.
+  virtual std::optional<StoredRun> find(
+      const RunFacts& run,
+      const std::string& memory) {
+    static_cast<void>(run);
+    static_cast<void>(memory);
+    return std::nullopt;
+  }
   // All of it or, after an Unavailable or Error, perhaps a part.
   virtual void deliver(const Batch& batch) = 0;
   // To be handed to the next begin(), asked after every delivery.

@@ -1,5 +1,7 @@
 #include "temper/track/tracking.h"
 
+#include <algorithm>
+
 #include "temper/track/worker.h"
 
 namespace temper::track {
@@ -25,6 +27,13 @@ void Tracking::leave() {
     worker->leave();
 }
 
+std::vector<std::string> Tracking::places() const {
+  std::vector<std::string> all;
+  for (const auto& worker : workers_)
+    all.push_back(worker->where());
+  return all;
+}
+
 std::vector<std::string> Tracking::silent() const {
   std::vector<std::string> all;
   for (const auto& worker : workers_)
@@ -39,16 +48,24 @@ std::vector<Lag> Tracking::lag() {
   return all;
 }
 
-std::vector<Lag> Tracking::finish(double seconds, Status status) {
+std::vector<Lag> Tracking::finish(
+    double seconds,
+    Status status,
+    std::optional<double> failing_s) {
   using Clock = Worker::Clock;
-  const auto deadline = Clock::now() +
-      std::chrono::duration_cast<Clock::duration>(
-                            std::chrono::duration<double>(seconds));
+  const auto begin = Clock::now();
+  const auto after = [&](double wait_s) {
+    return begin +
+        std::chrono::duration_cast<Clock::duration>(
+               std::chrono::duration<double>(wait_s));
+  };
+  const auto deadline = after(seconds);
+  const auto if_failing = after(std::min(failing_s.value_or(seconds), seconds));
   for (const auto& worker : workers_)
     worker->finish(status);
   std::vector<Lag> left;
   for (const auto& worker : workers_)
-    left.push_back(worker->wait_until(deadline));
+    left.push_back(worker->wait_until(deadline, if_failing));
   return left;
 }
 

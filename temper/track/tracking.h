@@ -35,12 +35,18 @@ class Tracking {
 
   // Cheap enough to be asked all the time.
   std::vector<Lag> lag();
+  // Where it delivers to, as people know these places.
+  std::vector<std::string> places() const;
   // Where what was told last has taken longer than Options::slow_s until now.
   std::vector<std::string> silent() const;
   // The run is over, and nothing more will be written to its journal. Waits
-  // until all is delivered, at most `seconds`. `status` is how it ended where
+  // until all is delivered, at most `seconds`, and at most `failing_s` for a
+  // place that takes nothing; no value: as long. `status` is how it ended where
   // the journal does not say: killed, when its process was.
-  std::vector<Lag> finish(double seconds, Status status = Status::failed);
+  std::vector<Lag> finish(
+      double seconds,
+      Status status = Status::failed,
+      std::optional<double> failing_s = std::nullopt);
 
  private:
   class Worker;

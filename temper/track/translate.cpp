@@ -16,17 +16,35 @@ using nlohmann::json;
 
 constexpr std::size_t kLongestKey = 250;
 constexpr std::size_t kLongestTag = 8000;
+constexpr const char* kSystem = "system/"; // MLflow's own name for them
 
 std::int64_t ms(double seconds) {
   return std::llround(seconds * 1000);
 }
 
-// And marks it as delivered.
-bool is_new(Marks& marks, const std::string& key, std::int64_t step) {
-  // No metric has a # in its name.
-  const std::string mark = marks.rollbacks == 0
+// No metric has a # in its name.
+std::string mark_of(const Marks& marks, const std::string& key) {
+  return marks.rollbacks == 0
       ? key
       : cat(key, "#", marks.rollbacks, ":", marks.rolled_to);
+}
+
+// Over all rollbacks; -1: it was never delivered.
+std::int64_t highest(
+    const std::map<std::string, std::int64_t>& high,
+    const std::string& key) {
+  std::int64_t most = -1;
+  for (auto at = high.lower_bound(key); at != high.end(); ++at) {
+    if (!starts_with(at->first, key)) break;
+    if (at->first.size() == key.size() || at->first[key.size()] == '#')
+      most = std::max(most, at->second);
+  }
+  return most;
+}
+
+// And marks it as delivered.
+bool is_new(Marks& marks, const std::string& key, std::int64_t step) {
+  const std::string mark = mark_of(marks, key);
   const auto done = marks.skip.find(mark);
   if (done != marks.skip.end() && step <= done->second) return false;
   const auto [high, first] = marks.high.try_emplace(mark, step);
@@ -70,6 +88,14 @@ void add_epoch(const Event& event, Marks& marks, Batch& batch) {
   if (const auto epoch = event.number("epoch")) also("epoch", *epoch + 1);
 }
 
+void add_test(const Event& event, Marks& marks, Batch& batch) {
+  const std::int64_t step = event.count("update").value_or(0);
+  for (const auto& [name, value] : event.fields)
+    if (const auto number = event.number(name);
+        number && starts_with(name, "test_"))
+      add_point(batch, marks, clean_key(name), *number, step, event);
+}
+
 // MLflow counts them 0, 1, 2, ...; the time tells which are new.
 void add_system(const Event& event, Marks& marks, Batch& batch) {
   const std::int64_t time_ms = ms(event.time_s);
@@ -77,10 +103,7 @@ void add_system(const Event& event, Marks& marks, Batch& batch) {
   for (const auto& [name, value] : event.fields)
     if (const auto number = event.number(name))
       batch.points.push_back(
-          {clean_key(cat("system/", name)),
-           *number,
-           marks.system_step,
-           time_ms});
+          {clean_key(cat(kSystem, name)), *number, marks.system_step, time_ms});
   marks.system_ms = time_ms;
   ++marks.system_step;
 }
@@ -199,6 +222,33 @@ void Marks::journal_was_cut() {
   rolled_to = 0;
 }
 
+bool Marks::tracker_has(const std::map<std::string, StoredRun::Last>& metrics) {
+  bool more = false;
+  for (const auto& [key, last] : metrics) {
+    if (starts_with(key, kSystem)) {
+      more = more || last.time_ms > system_ms;
+      system_ms = std::max(system_ms, last.time_ms);
+      system_step = std::max(system_step, last.step + 1);
+      continue;
+    }
+    if (last.step <= highest(high, key)) continue;
+    more = true;
+    for (const std::string& mark : {key, mark_of(*this, key)}) {
+      skip[mark] = std::max(skip[mark], last.step);
+      high[mark] = std::max(high[mark], last.step);
+    }
+  }
+  return more;
+}
+
+bool Marks::tracker_lacks(
+    const std::map<std::string, StoredRun::Last>& metrics) const {
+  return std::any_of(metrics.begin(), metrics.end(), [&](const auto& metric) {
+    return !starts_with(metric.first, kSystem) &&
+        metric.second.step < highest(high, metric.first);
+  });
+}
+
 std::string shortened(const std::string& text, std::size_t bytes) {
   if (text.size() <= bytes) return text;
   std::size_t end = bytes;
@@ -232,6 +282,8 @@ void translate(
     add_step(event, marks, batch);
   } else if (event.kind == "epoch") {
     add_epoch(event, marks, batch);
+  } else if (event.kind == "test") {
+    add_test(event, marks, batch);
   } else if (event.kind == "system") {
     add_system(event, marks, batch);
   } else if (
@@ -252,7 +304,8 @@ void translate(
   } else if (event.kind == "run" || event.kind == "resume") {
     batch.status = {Status::running, ms(event.time_s)};
     if (event.kind == "run")
-      for (const char* name : {"config.toml", "plan.json", "machine.json"})
+      for (const char* name :
+           {"config.toml", "plan.json", "machine.json", "schema.json"})
         batch.artifacts.push_back(
             {directory.path / name, name, 0, ms(event.time_s)});
   }

@@ -28,6 +28,11 @@ struct Marks {
   std::int64_t incidents = 0;
 
   void journal_was_cut(); // and is read from its beginning
+  // The tracker has all up to these; true when that is more than was known.
+  bool tracker_has(const std::map<std::string, StoredRun::Last>& metrics);
+  // It has less than was delivered.
+  bool tracker_lacks(
+      const std::map<std::string, StoredRun::Last>& metrics) const;
   friend bool operator==(const Marks&, const Marks&) = default;
 };
 

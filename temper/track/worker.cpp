@@ -100,12 +100,16 @@ void Tracking::Worker::finish(Status status) {
   changed_.notify_all();
 }
 
-Lag Tracking::Worker::wait_until(Clock::time_point deadline) {
+Lag Tracking::Worker::wait_until(
+    Clock::time_point deadline,
+    Clock::time_point if_failing) {
   std::unique_lock lock(mutex_);
-  changed_.wait_until(lock, deadline, [&] { return done_; });
+  changed_.wait_until(lock, if_failing, [&] { return done_; });
+  changed_.wait_until(
+      lock, deadline, [&] { return done_ || !lag_.why.empty(); });
   Lag left = lag_;
   if (!done_) {
-    if (left.why.empty()) left.why = "there was no time";
+    if (left.why.empty()) left.why = "[track] there was no time for more.";
     left.command = cat(
         "temper runs export ", directory_.string(), " --to ", target_.shown);
   }
@@ -196,13 +200,15 @@ void Tracking::Worker::failed(const Error& error, double pause_s) {
   {
     const std::lock_guard lock(mutex_);
     if (leave_) return;
-    if (lag_.why != error.what())
+    // Another reason of the same outage is no news.
+    if (lag_.why.empty())
       warn(
           cat(error.what(), error.hint().empty() ? "" : cat(" ", error.hint())),
           lines);
     lag_.why = error.what();
     lag_.hint = error.hint();
     lag_.lines = lines;
+    changed_.notify_all();
   }
   pause(pause_s);
 }

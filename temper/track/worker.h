@@ -37,7 +37,8 @@ class Tracking::Worker {
   // A delivery that hangs cannot say so itself: whoever asks finds out.
   Lag lag();
   void finish(Status status);
-  Lag wait_until(Clock::time_point deadline);
+  // Until all is delivered, or then; `if_failing` where the last try failed.
+  Lag wait_until(Clock::time_point deadline, Clock::time_point if_failing);
 
  private:
   void run();

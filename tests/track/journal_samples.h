@@ -8,6 +8,7 @@
 #include "temper/base/text.h"
 #include "temper/journal/journal.h"
 #include "temper/journal/run_directory.h"
+#include "temper/track/mlflow_model.h"
 
 namespace temper::track {
 
@@ -23,11 +24,13 @@ inline journal::RunDirectory made_run(
   return run;
 }
 
-inline journal::Event run_event() {
+// An id of its own, unless one is given.
+inline journal::Event run_event(const std::string& id = journal::new_run_id()) {
   return {
       "run",
       1'700'000'000.5,
       {{"name", std::string("r")},
+       {"id", id},
        {"version", std::string("temper 0.1")},
        {"config",
         std::string("seed = 7\n\n[train]\nbatch = 64\n\n[optimizer]\n"
@@ -87,6 +90,20 @@ inline journal::Event end_event(const std::string& status) {
       {{"status", status},
        {"best_metric", std::string("val_loss")},
        {"best", 0.25}}};
+}
+
+// A model among the run's artifacts, and the event that tells of it.
+inline journal::Event kept_model(const journal::RunDirectory& run) {
+  write_mlflow_model(
+      run.artifacts() / "model",
+      {{-1, 4}, {-1, 2}, "float32", "float32", "1.13.1"});
+  std::ofstream(run.artifacts() / "model" / "model.pt2") << "a model";
+  return {
+      "artifact",
+      1'700'000'600,
+      {{"path", std::string("artifacts/model")},
+       {"name", std::string("model")},
+       {"update", std::int64_t{2}}}};
 }
 
 } // namespace temper::track

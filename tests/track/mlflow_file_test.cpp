@@ -6,6 +6,7 @@
 #include <cmath>
 #include <regex>
 
+#include "temper/base/log.h"
 #include "temper/base/process.h"
 #include "temper/track/follow.h"
 #include "temper/track/mlflow_lines.h"
@@ -154,6 +155,30 @@ TEST_F(MlflowFileTest, WhatComesTwiceIsThereOnce) {
   EXPECT_EQ(runs().size(), 1U);
 }
 
+TEST_F(MlflowFileTest, AFolderInThePlaceOfAnArtifactStopsNothing) {
+  std::string said;
+  const auto sink =
+      log::set_sink([&](log::Level, const std::string& text) { said += text; });
+  const auto run = written("a");
+  fs::remove(run.config());
+  fs::create_directories(run.config());
+  deliver(run);
+  fs::create_directories(runs().at(0) / "artifacts/curve.png");
+  tests::write_bytes(run.artifacts() / "curve.png", "png");
+  journal::Journal(run.journal())
+      .append(
+          {"artifact",
+           1'700'000'200,
+           {{"path", std::string("artifacts/curve.png")},
+            {"name", std::string("curve.png")}}});
+  journal::Journal(run.journal()).append(step_event(3, 0.25));
+  deliver(run);
+  log::set_sink(sink);
+  EXPECT_THAT(text(runs().at(0) / "metrics/loss"), HasSubstr("0.25 3\n"));
+  EXPECT_THAT(said, HasSubstr("config.toml is not delivered"));
+  EXPECT_THAT(said, HasSubstr("curve.png is not delivered"));
+}
+
 TEST_F(MlflowFileTest, RunsShareTheirExperiment) {
   deliver(written("first"));
   deliver(written("second"));
@@ -234,6 +259,30 @@ TEST(PythonNumber, IsTheShortestThatReadsBack) {
   EXPECT_EQ(python_number(1e22), "1e+22");
   EXPECT_EQ(python_number(std::nan("")), "nan");
   EXPECT_EQ(python_number(-HUGE_VAL), "-inf");
+}
+
+TEST_F(MlflowFileTest, AModelIsALoggedModelOfMlflow3) {
+  const auto run = written("first");
+  journal::Journal(run.journal()).append(kept_model(run));
+  deliver(run);
+  ASSERT_EQ(runs().size(), 1U);
+  const fs::path kept = runs()[0];
+  std::vector<fs::path> models;
+  for (const auto& each : fs::directory_iterator(kept.parent_path() / "models"))
+    models.push_back(each.path());
+  ASSERT_EQ(models.size(), 1U);
+  const std::string id = models[0].filename().string();
+  EXPECT_THAT(
+      text(models[0] / "meta.yaml"),
+      testing::AllOf(
+          HasSubstr(cat("model_id: '", id, "'")),
+          HasSubstr("status: 2\n"),
+          HasSubstr(cat("source_run_id: '", kept.filename().string(), "'")),
+          HasSubstr(cat(kept.filename().string(), "/artifacts/model'"))));
+  EXPECT_EQ(text(models[0] / "params" / "seed"), "7");
+  EXPECT_THAT(
+      text(kept / "outputs" / id / "meta.yaml"),
+      HasSubstr(cat("destination_id: '", id, "'")));
 }
 
 } // namespace

@@ -148,6 +148,34 @@ TEST_F(MlflowHttpTest, ArtifactsGoThroughTheServer) {
   EXPECT_EQ(kept.at(root + "config.toml"), "seed = 7\n");
 }
 
+TEST_F(MlflowHttpTest, AModelIsALoggedModelOfMlflow3) {
+  const auto run = written("first", 1);
+  journal::Journal(run.journal()).append(kept_model(run));
+  deliver(run);
+  const auto models = server_.models();
+  ASSERT_EQ(models.size(), 1U);
+  const auto& [id, model] = *models.begin();
+  EXPECT_EQ(model.name, "model");
+  EXPECT_EQ(model.run, server_.runs().begin()->first);
+  EXPECT_EQ(model.status, "LOGGED_MODEL_READY");
+  EXPECT_TRUE(model.is_output);
+  const auto kept = server_.artifacts();
+  for (const char* name : {"MLmodel", "model.pt2", "code/temper_model.py"})
+    EXPECT_EQ(kept.count(cat("1/models/", id, "/artifacts/", name)), 1U)
+        << name;
+}
+
+TEST_F(MlflowHttpTest, AServerOfMlflow2GetsTheModelAsArtifacts) {
+  server_.forget_models();
+  const auto run = written("first", 1);
+  journal::Journal(run.journal()).append(kept_model(run));
+  deliver(run);
+  const std::string root =
+      cat("1/", server_.runs().begin()->first, "/artifacts/");
+  EXPECT_EQ(server_.artifacts().count(root + "model/MLmodel"), 1U);
+  EXPECT_EQ(points("loss"), 1U);
+}
+
 TEST_F(MlflowHttpTest, ArtifactsElsewhereAreLeftOutAndThatIsSaid) {
   server_.keep_artifacts_in("s3://bucket");
   deliver(written("first", 1));
@@ -170,8 +198,10 @@ TEST_F(MlflowHttpTest, TheNextSessionGoesOnWithTheSameRun) {
 
 TEST_F(MlflowHttpTest, ALostAnswerLeavesNoSecondRun) {
   const auto run = written("first", 3);
-  // get-by-name, create of the experiment, search, and then the run's own.
-  server_.expect({Fault::none, Fault::none, Fault::none, Fault::half});
+  // get-by-name twice, create of the experiment, search, and then the run's
+  // own.
+  server_.expect(
+      {Fault::none, Fault::none, Fault::none, Fault::none, Fault::half});
   EXPECT_THROW(deliver(run), Unavailable);
   deliver(run);
   EXPECT_EQ(points("loss"), 3U);
@@ -336,6 +366,20 @@ TEST_F(MlflowHttpTest, AServerThatIsGoneIsALagThatIsSaidOnceAndEnds) {
   EXPECT_EQ(count_of(logged(), "Training goes on"), 1U) << logged();
   EXPECT_EQ(count_of(logged(), "is there again"), 1U) << logged();
   EXPECT_EQ(points("loss"), 40U);
+}
+
+TEST_F(MlflowHttpTest, AServerThatIsDownIsNotWaitedForAsLongAsASlowOne) {
+  server_.stop();
+  const auto run = written("r", 5);
+  Options options;
+  options.mlflow = server_.url();
+  const auto tracking = start(run.path, options);
+  // A minute and a half would be noticed; the time itself is not asserted.
+  const auto left = tracking->finish(90, Status::failed, 0.1);
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_THAT(left[0].why, HasSubstr("cannot reach"));
+  EXPECT_GT(left[0].lines, 0);
+  EXPECT_EQ(count_of(logged(), "cannot reach"), 1U) << logged();
 }
 
 TEST_F(MlflowHttpTest, ASilentServerIsALagBeforeItsTimeIsUp) {

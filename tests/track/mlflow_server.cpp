@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "server_models.h"
+
 namespace temper::track {
 
 class MlflowServer::Body {
@@ -64,6 +66,10 @@ class MlflowServer::Body {
     const std::lock_guard lock(mutex_);
     return artifacts_;
   }
+  std::map<std::string, ServerModel> models() {
+    const std::lock_guard lock(mutex_);
+    return models_.all;
+  }
   std::vector<std::string> authorisations() {
     const std::lock_guard lock(mutex_);
     return authorisations_;
@@ -83,6 +89,7 @@ class MlflowServer::Body {
   // Not empty: what Authorization must say.
   std::string wanted_authorisation;
   std::string artifact_root = "mlflow-artifacts:";
+  std::atomic<bool> has_models{true};
   std::string reply_extra; // told in error messages, as careless servers do
 
  private:
@@ -263,19 +270,27 @@ class MlflowServer::Body {
     }
   }
 
+  // Of each metric the last, as MLflow gives it.
+  static Json data_json(const Run& run) {
+    Json data{{"tags", Json::array()}, {"metrics", Json::array()}};
+    for (const auto& [key, value] : run.tags)
+      data["tags"].push_back({{"key", key}, {"value", value}});
+    std::map<std::string, Json> last; // they are sorted by key, step and time
+    for (const auto& [key, step, time_ms, value] : run.metrics)
+      last[key] = {
+          {"key", key},
+          {"value", 0.5},
+          {"timestamp", time_ms},
+          {"step", std::to_string(step)}};
+    for (const auto& [key, metric] : last)
+      data["metrics"].push_back(metric);
+    return data;
+  }
+
   Json run_json(const std::string& id) {
-    const Run& run = runs_.at(id);
-    return {
-        {"info",
-         {{"run_id", id},
-          {"run_uuid", id},
-          {"experiment_id", run.experiment},
-          {"status", run.status},
-          {"lifecycle_stage", "active"},
-          {"artifact_uri",
-           artifact_root + "/" + run.experiment + "/" + id + "/artifacts"}}},
-        {"data", Json::object()},
-        {"inputs", Json::object()}};
+    Json made = about_run(id, runs_.at(id), artifact_root);
+    made["data"] = data_json(runs_.at(id));
+    return made;
   }
 
   Json log_batch(const Json& body) {
@@ -331,6 +346,26 @@ class MlflowServer::Body {
     return {{"run", run_json(id)}};
   }
 
+  void model_routes() {
+    for (const std::string path :
+         {"logged-models/search", "logged-models", "runs/outputs"})
+      post(path, [this, path](const Json& body) -> Json {
+        if (!has_models)
+          throw Refusal{404, "ENDPOINT_NOT_FOUND", "no such endpoint"};
+        const std::string wrong = models_.wrong_with(path, body);
+        if (!wrong.empty()) complain(path + ": " + wrong);
+        return models_.answer(path, body, artifact_root);
+      });
+    server_->Patch(
+        R"(/api/2\.0/mlflow/logged-models/(.+))",
+        [this](const Request& request, Response& response) {
+          answer(request, response, [&]() -> std::string {
+            models_.set_status(Json::parse(request.body), request.matches[1]);
+            return "{}";
+          });
+        });
+  }
+
   void routes() {
     server_->Get(
         "/api/2.0/mlflow/experiments/get-by-name",
@@ -367,19 +402,9 @@ class MlflowServer::Body {
       return {{"experiment_id", id}};
     });
     post("runs/search", [this](const Json& body) -> Json {
-      allow(
-          body,
-          {"experiment_ids",
-           "filter",
-           "max_results",
-           "order_by",
-           "page_token"});
-      const std::string filter = text(body, "filter");
-      const std::string before = "tags.`temper.key` = '";
-      if (filter.rfind(before, 0) != 0 || filter.back() != '\'')
-        complain("the filter " + filter);
-      const std::string key =
-          filter.substr(before.size(), filter.size() - before.size() - 1);
+      allow(body, search_fields());
+      const std::string key = key_in_filter(text(body, "filter"));
+      if (key.empty()) complain("the filter " + text(body, "filter"));
       Json found = Json::object();
       for (const auto& [id, run] : runs_)
         if (run.tags.count("temper.key") > 0 &&
@@ -393,9 +418,7 @@ class MlflowServer::Body {
     post("runs/update", [this](const Json& body) -> Json {
       allow(body, {"run_id", "status", "end_time", "run_name"});
       Run& changed = run(body);
-      static const std::set<std::string> known{
-          "RUNNING", "SCHEDULED", "FINISHED", "FAILED", "KILLED"};
-      if (known.count(text(body, "status")) == 0) complain("the status");
+      if (!is_status(text(body, "status"))) complain("the status");
       changed.status = body["status"];
       if (body.contains("end_time")) changed.end_time = whole(body, "end_time");
       return {{"run_info", run_json(body["run_id"])["info"]}};
@@ -404,17 +427,13 @@ class MlflowServer::Body {
       allow(body, {"run_id", "datasets"});
       for (const Json& input : body.at("datasets")) {
         allow(input, {"tags", "dataset"});
-        for (const char* name :
-             {"name", "digest", "source_type", "source", "schema", "profile"})
-          text(input.at("dataset"), name);
-        if (text(input["dataset"], "digest").size() > 36) complain("digest");
-        if (Json::parse(text(input["dataset"], "schema"), nullptr, false)
-                .is_discarded())
-          complain("a schema that is no JSON");
+        const std::string wrong = wrong_with_dataset(input.at("dataset"));
+        if (!wrong.empty()) complain(wrong);
         run(body).datasets.push_back(input.dump());
       }
       return Json::object();
     });
+    model_routes();
     server_->Put(
         R"(/api/2\.0/mlflow-artifacts/artifacts/(.+))",
         [this](const Request& request, Response& response) {
@@ -438,6 +457,7 @@ class MlflowServer::Body {
   std::vector<std::string> authorisations_;
   std::map<std::string, std::string> experiments_{{"0", "Default"}};
   std::map<std::string, Run> runs_;
+  ServerModels models_;
   std::map<std::string, std::string> artifacts_;
 };
 
@@ -478,6 +498,12 @@ std::map<std::string, ServerRun> MlflowServer::runs() {
 }
 std::map<std::string, std::string> MlflowServer::artifacts() {
   return body_->artifacts();
+}
+std::map<std::string, ServerModel> MlflowServer::models() {
+  return body_->models();
+}
+void MlflowServer::forget_models() {
+  body_->has_models = false;
 }
 std::vector<std::string> MlflowServer::authorisations() {
   return body_->authorisations();

@@ -37,6 +37,13 @@ struct ServerRun {
   std::vector<std::string> datasets; // JSON
 };
 
+struct ServerModel {
+  std::string name;
+  std::string run;
+  std::string status = "LOGGED_MODEL_PENDING";
+  bool is_output = false; // of its run
+};
+
 class MlflowServer {
  public:
   MlflowServer();
@@ -60,6 +67,8 @@ class MlflowServer {
   std::vector<std::string> complaints();
   std::map<std::string, ServerRun> runs();
   std::map<std::string, std::string> artifacts();
+  std::map<std::string, ServerModel> models();
+  void forget_models(); // from now on it is an MLflow 2
   std::vector<std::string> authorisations();
   int requests();
 

@@ -55,7 +55,7 @@ class MlflowSqliteTest : public testing::Test {
 
 TEST_F(MlflowSqliteTest, ARunIsWhatMlflowReads) {
   deliver(written("first", {end_event("done")}));
-  EXPECT_EQ(ask("SELECT version_num FROM alembic_version"), "0584bdc529eb");
+  EXPECT_EQ(ask("SELECT version_num FROM alembic_version"), "400f98739977");
   EXPECT_THAT(
       rows(file_, "SELECT experiment_id, name FROM experiments ORDER BY 1"),
       ElementsAre("0|Default", "1|temper"));
@@ -84,6 +84,57 @@ TEST_F(MlflowSqliteTest, ARunIsWhatMlflowReads) {
   EXPECT_EQ(ask("PRAGMA foreign_key_check; SELECT 'ok'"), "ok");
   EXPECT_EQ(ask("PRAGMA integrity_check"), "ok");
   EXPECT_EQ(ask("PRAGMA journal_mode"), "delete");
+}
+
+// The rows that search_logged_models asks for, and the run's list of outputs.
+TEST_F(MlflowSqliteTest, AModelIsALoggedModelOfMlflow3) {
+  const auto run = written("first");
+  journal::Journal(run.journal())
+      .append(
+          {"checkpoint",
+           1'700'000'400,
+           {{"update", std::int64_t{2}}, {"best", true}}});
+  journal::Journal(run.journal()).append(kept_model(run));
+  for (int twice = 0; twice < 2; ++twice) {
+    deliver(run);
+    std::filesystem::remove_all(run.path / "track");
+  }
+  EXPECT_EQ(
+      ask("SELECT length(m.model_id), substr(m.model_id, 1, 2), m.name, "
+          "m.status, m.lifecycle_stage, m.creation_timestamp_ms, "
+          "m.source_run_id = r.run_uuid, m.experiment_id = r.experiment_id "
+          "FROM logged_models m, runs r"),
+      "34|m-|model|2|active|1700000600000|1|1");
+  EXPECT_TRUE(std::filesystem::exists(
+      std::filesystem::path(
+          ask("SELECT artifact_location FROM logged_models")) /
+      "MLmodel"));
+  EXPECT_EQ(
+      ask("SELECT count(*) FROM logged_model_params p JOIN logged_models m "
+          "USING (model_id) WHERE p.param_key='seed' AND p.param_value='7'"),
+      "1");
+  EXPECT_EQ(
+      ask("SELECT metric_name, metric_step, metric_value "
+          "FROM logged_model_metrics WHERE metric_name='val_loss'"),
+      "val_loss|2|0.75");
+  EXPECT_EQ(
+      ask("SELECT count(*) FROM inputs i JOIN runs r ON i.source_id=r.run_uuid "
+          "JOIN logged_models m ON i.destination_id=m.model_id "
+          "WHERE i.source_type='RUN_OUTPUT' "
+          "AND i.destination_type='MODEL_OUTPUT'"),
+      "1");
+  EXPECT_EQ(ask("PRAGMA foreign_key_check; SELECT 'ok'"), "ok");
+}
+
+TEST_F(MlflowSqliteTest, ADatabaseOfMlflow2TakesTheRunWithoutTheTable) {
+  rows(file_, mlflow_schema());
+  const auto run = written("first");
+  journal::Journal(run.journal()).append(kept_model(run));
+  deliver(run);
+  EXPECT_EQ(ask("SELECT count(*) FROM runs"), "1");
+  EXPECT_EQ(
+      ask("SELECT count(*) FROM sqlite_master WHERE name='logged_models'"),
+      "0");
 }
 
 // The join that MLflow's page of a run makes for its datasets.
