@@ -4,7 +4,7 @@ namespace temper::cli {
 
 const std::vector<CommandEntry>& commands() {
   static const std::vector<CommandEntry> table{
-      {"train", "train a model on data: the main thing", make_train},
+      {"train", "train a model on data", make_train},
       {"doctor",
        "is this machine, this build and this Python fit to train, and what to "
        "do if not",
@@ -17,7 +17,7 @@ const std::vector<CommandEntry>& commands() {
        make_export},
       {"runs", "list the runs, show one, or compare two", make_runs},
       {"plan",
-       "show or clear what was measured and is remembered about this machine",
+       "show, measure or clear what is remembered about this machine",
        make_plan},
       {"model",
        "show what is in a model: shapes, parameters, work and memory, per "

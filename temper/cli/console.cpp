@@ -16,18 +16,30 @@
 namespace temper::cli {
 namespace {
 
-int terminal_width(const Environment& environment) {
-  constexpr int kNarrowest = 40;
-  constexpr int kWidest = 120; // longer lines are hard to read
-  constexpr int kInPipe = 100;
-  int columns = kInPipe;
+constexpr int kNarrowest = 40;
+constexpr int kWidest = 120; // longer lines are hard to read
+constexpr int kInPipe = 100;
+
+int asked_columns(const Environment& environment) {
+  const auto set = variable(environment, "COLUMNS");
+  if (!set) return 0;
+  return static_cast<int>(
+      std::clamp<std::int64_t>(parse_int(*set).value_or(0), 0, kWidest));
+}
+
+// Of the terminal behind a descriptor; 0: there is none.
+int terminal_columns(int descriptor) {
   winsize size{};
-  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-    columns = size.ws_col;
-  else if (const auto set = variable(environment, "COLUMNS"))
-    columns = static_cast<int>(std::clamp<std::int64_t>(
-        parse_int(*set).value_or(kInPipe), 0, kWidest));
-  return std::clamp(columns, kNarrowest, kWidest);
+  return ::ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+// A sentence within the window, what follows its first row set in. What is laid
+// out already, in several lines, stays as it is.
+std::string laid_out(const std::string& text, int width) {
+  constexpr int kIndent = 2;
+  if (width <= kIndent || contains(text, "\n")) return text;
+  const auto rows = wrap(text, static_cast<std::size_t>(width - kIndent));
+  return join(rows, cat("\n", std::string(kIndent, ' ')));
 }
 
 bool wants_colour(const Environment& environment) {
@@ -44,7 +56,18 @@ Console::Console(const Environment& environment)
       live_(
           ::isatty(STDERR_FILENO) == 1 &&
           variable(environment, "TERM").value_or("dumb") != "dumb"),
-      width_(terminal_width(environment)) {}
+      columns_(asked_columns(environment)) {}
+
+int Console::width() const {
+  int columns = terminal_columns(STDOUT_FILENO);
+  if (columns == 0) columns = columns_;
+  return std::clamp(columns == 0 ? kInPipe : columns, kNarrowest, kWidest);
+}
+
+int Console::line_width() const {
+  const int columns = terminal_columns(STDERR_FILENO);
+  return columns == 0 ? width() : columns;
+}
 
 void Console::print(const std::string& text) {
   const std::lock_guard lock(mutex_);
@@ -77,7 +100,9 @@ void Console::outlive_output() {
 void Console::progress(const std::string& what) {
   if (!live_ || quiet_) return;
   const std::lock_guard lock(mutex_);
-  std::fprintf(stderr, "\r\033[K%s", what.c_str());
+  // Without the terminal's own wrapping: a window that was narrowed since its
+  // width was asked for cuts the line, and shows no second row of it.
+  std::fputs(cat("\r\033[J\033[?7l", what, "\033[?7h\r").c_str(), stderr);
   std::fflush(stderr);
   progress_shown_ = true;
 }
@@ -87,23 +112,25 @@ void Console::log(log::Level level, const std::string& line) {
   if (level == log::Level::note && quiet_) return;
   const std::lock_guard lock(mutex_);
   clear_progress();
+  const std::string said =
+      cat("temper: ", level == log::Level::warning ? "warning: " : "", line);
   std::fprintf(
-      stderr,
-      "temper: %s%s\n",
-      level == log::Level::warning ? "warning: " : "",
-      line.c_str());
+      stderr, "%s\n", laid_out(said, terminal_columns(STDERR_FILENO)).c_str());
 }
 
 void Console::error(const std::string& what, const std::string& hint) {
   const std::lock_guard lock(mutex_);
   clear_progress();
-  std::fprintf(stderr, "temper: %s\n", what.c_str());
-  if (!hint.empty()) std::fprintf(stderr, "  %s\n", hint.c_str());
+  const int columns = terminal_columns(STDERR_FILENO);
+  std::fprintf(
+      stderr, "%s\n", laid_out(cat("temper: ", what), columns).c_str());
+  if (!hint.empty())
+    std::fprintf(stderr, "  %s\n", laid_out(hint, columns - 2).c_str());
 }
 
 void Console::clear_progress() {
   if (!progress_shown_ && !(shared_ && live_)) return;
-  std::fputs("\r\033[K", stderr);
+  std::fputs("\r\033[J", stderr);
   progress_shown_ = false;
 }
 

@@ -18,9 +18,12 @@ class Console {
   bool colour() const {
     return colour_;
   }
-  int width() const {
-    return width_;
-  }
+  // For tables and prose, within what reads well. A window may be resized at
+  // any time: whoever lays out a line asks again.
+  int width() const;
+  // Of the terminal that shows progress(), as it is now: what is longer does
+  // not fit on one row.
+  int line_width() const;
   // Whether progress() shows anything.
   bool live() const {
     return live_;
@@ -32,6 +35,10 @@ class Console {
   }
   void set_quiet(bool quiet) {
     quiet_ = quiet;
+  }
+  // Details are wanted, too.
+  bool verbose() const {
+    return verbose_;
   }
   void set_verbose(bool verbose) {
     verbose_ = verbose;
@@ -50,7 +57,10 @@ class Console {
   // The command's result, to standard output. Error when it cannot be written:
   // a report that is cut short must not pass for one. See outlive_output().
   void print(const std::string& text);
-  // What it is busy with: a live line on a terminal, nothing in a pipe.
+  // What it is busy with: a live line on a terminal, nothing in a pipe. The
+  // cursor waits at its beginning: when the window becomes narrower and the
+  // terminal lays the line out anew, over several rows, the next one still
+  // clears all of it.
   void progress(const std::string& what);
   // A line of the log, to standard error.
   void log(log::Level level, const std::string& line);
@@ -70,7 +80,7 @@ class Console {
   bool shared_ = false;
   bool outlives_output_ = false;
   bool told_of_output_ = false; // that it cannot be written
-  int width_ = 80;
+  int columns_ = 0; // that COLUMNS asks for; 0: it does not
 };
 
 } // namespace temper::cli

@@ -2,32 +2,61 @@
 #include <algorithm>
 #include <thread>
 
+#include "temper/base/atomic_file.h"
+#include "temper/base/log.h"
 #include "temper/base/nearest.h"
 #include "temper/base/text.h"
 #include "temper/cli/command.h"
 #include "temper/cli/interrupt.h"
+#include "temper/cli/kept_features.h"
 #include "temper/cli/progress_line.h"
+#include "temper/cli/sheet_picture.h"
+#include "temper/config/load.h"
 #include "temper/data/catalogue.h"
 #include "temper/data/check.h"
 #include "temper/data/check_report.h"
-#include "temper/data/contact_sheet.h"
 #include "temper/data/feature_store.h"
+#include "temper/data/first_samples.h"
 #include "temper/data/open.h"
 #include "temper/data/pack.h"
-#include "temper/data/png_file.h"
 #include "temper/data/presets.h"
+#include "temper/data/source_name.h"
+#include "temper/train/run_data.h"
 
 namespace temper::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> preset_names() {
-  std::vector<std::string> names;
-  for (const auto& preset : data::presets())
-    names.push_back(preset.name);
-  return names;
-}
+constexpr int kSheetColumns = 8;
+
+// A flag that is a key of the config.
+struct Flag {
+  const char* flag;
+  const char* key;
+  const char* type;
+  const char* help;
+};
+constexpr Flag kFlags[]{
+    {"--path",
+     "data.path",
+     "DIR",
+     "where a named dataset's files are, or get puts them"},
+    {"--val-fraction",
+     "data.val_fraction",
+     "X",
+     "of the samples, for validation where the source has no such part"},
+    {"--target", "data.target", "NAME", "csv: the column to predict"},
+    {"--bad",
+     "data.bad",
+     "WHAT",
+     "error, skip or replace: what pack does with bad samples"},
+    {"--augment",
+     "data.augment",
+     "PRESET",
+     "show: none, cifar, imagenet or strong"},
+    {"--seed", "seed", "N", "of the order, the split and show"},
+};
 
 int usable_workers() {
   return std::clamp(
@@ -42,61 +71,55 @@ class DataCommand : public Command {
         "broken transfer is continued, the sum is checked, and a file is there "
         "only when it is whole. Without a name it lists what there is to "
         "get.\n\n"
-        "check reads every sample once: which cannot be decoded, what sizes "
-        "there are, which are there twice or in train and val, how the classes "
-        "are filled.\n\n"
+        "check reads every sample once: which cannot be decoded or hold NaN, "
+        "what sizes there are, which are duplicates or in both train and val, "
+        "how the classes are filled. Of a cmd: source it reads the first 1,000 "
+        "samples, or as many as --set limit=N says.\n\n"
         "show writes a contact sheet, a PNG of the first samples of an epoch "
-        "as "
-        "the augmentation leaves them, and prints how the classes are "
+        "as the augmentation leaves them, and prints how the classes are "
         "filled.\n\n"
         "pack writes both parts to one checksummed file that is mapped rather "
-        "than read, to be used as pack:FILE.\n\n"
+        "than read, to be used as pack:FILE. With --bad skip samples that "
+        "cannot be read are left out.\n\n"
         "cache lists what frozen parts of models have computed and temper has "
         "kept (model.freeze); with --clear it is removed.\n\n" +
-            sources_text(),
+            sources_text() +
+            "\n\nA path alone is enough where its kind is evident: photos, "
+            "house.csv.",
         {{"temper data get cifar10", "download CIFAR-10"},
-         {"temper data check folder:photos", "is everything in it usable?"},
+         {"temper data check photos", "is everything in it usable?"},
+         {"temper data check house.csv --set target=price",
+          "any key of [data], as in a config"},
          {"temper data show cifar10 --augment cifar", "see what a model sees"},
-         {"temper data pack folder:photos --out photos.tpk",
+         {"temper data pack photos --out photos.tpk",
           "one file instead of thousands"},
          {"temper data cache --clear", "free the disk of kept features"}},
         {{0, "done, nothing wrong"},
          {1, "failed"},
          {2, "wrong flags"},
          {3,
-          "check found samples that cannot be used, or too many of val in "
-          "train"},
+          "check found samples that cannot be used, duplicates in both train "
+          "and val, or duplicates with different labels"},
          {130, "interrupted; a download goes on where it was"}}};
   }
 
   void declare(CLI::App& app) override {
     app.add_option("ACTION", action_, "get, check, show, pack or cache");
     app.add_option("SOURCE", source_, "the dataset: cifar10, folder:PATH, ...");
-    app.add_option(
-           "--path",
-           open_.path,
-           "where a named dataset's files are, or get puts them")
-        ->type_name("DIR");
-    app.add_option(
-           "--val-fraction",
-           open_.val_fraction,
-           "of the samples, for validation where the source has no such part")
-        ->type_name("X")
-        ->default_str("0.1");
-    app.add_option("--target", open_.target, "csv: the column to predict")
-        ->type_name("NAME");
+    for (const Flag& flag : kFlags)
+      app.add_option_function<std::string>(
+             flag.flag,
+             [this, flag](const std::string& value) {
+               assignments_.push_back({flag.key, value, flag.flag});
+             },
+             flag.help)
+          ->type_name(flag.type);
+    app.add_option("--set", set_, "any key of [data]: target=price")
+        ->type_name("KEY=VALUE")
+        ->allow_extra_args(false);
     app.add_option("--part", part_, "show: train or val")
         ->type_name("P")
         ->default_str("train");
-    app.add_option(
-           "--augment",
-           augment_,
-           cat("show: a preset, ", join(preset_names(), ", ")))
-        ->type_name("PRESET")
-        ->default_str("none");
-    app.add_option("--seed", open_.seed, "of the order, the split and show")
-        ->type_name("N")
-        ->default_str("0");
     app.add_option("--epoch", epoch_, "show: this epoch's samples")
         ->type_name("N")
         ->default_str("0");
@@ -129,14 +152,17 @@ class DataCommand : public Command {
       throw UsageError(
           cat("temper data ", action_, " needs a source."),
           cat("For example: temper data ", action_, " cifar10"));
-    console.progress(cat("opening ", source_, " ..."));
-    const auto splits = data::open_source(source_, open_);
-    if (action_ == "check") return check(splits, console, interrupt);
-    if (action_ == "pack") return pack(splits, console, interrupt);
+    const std::string source = data::with_kind(source_);
+    console.progress(cat("opening ", source, " ..."));
+    const config::Config config = read_config();
+    const auto splits = open(source, config, console, interrupt);
+    for (const std::string& note : splits.notes)
+      log::note(cat("[data] ", note, "."));
+    if (action_ == "check") return check(splits, config, console, interrupt);
+    if (action_ == "pack") return pack(splits, config, console, interrupt);
     const auto& part = part_ == "val" ? splits.val : splits.train;
-    if (!part)
-      throw Error(cat("[data] ", source_, " has no ", part_, " part."));
-    return show(*part, console);
+    if (!part) throw Error(cat("[data] ", source, " has no ", part_, " part."));
+    return show(*part, config, console);
   }
 
  private:
@@ -148,10 +174,47 @@ class DataCommand : public Command {
     return text + ".";
   }
 
+  // [data] as the flags and --set have it.
+  config::Config read_config() const {
+    auto assignments = assignments_;
+    for (const std::string& text : set_) {
+      config::Assignment given = config::parse_assignment(text);
+      if (given.key.find('.') == std::string::npos && given.key != "seed")
+        given.key = "data." + given.key;
+      if (!starts_with(given.key, "data.") && given.key != "seed")
+        throw UsageError(
+            cat("temper data has no use for ", given.key, "."),
+            "--set takes the keys of [data], and seed.");
+      assignments.push_back(std::move(given));
+    }
+    return config::load(std::nullopt, assignments).config;
+  }
+
+  data::Splits open(
+      const std::string& source,
+      const config::Config& config,
+      Console& console,
+      const InterruptWatch& interrupt) const {
+    const auto stream = data::open_stream(source);
+    if (!stream) return train::open_splits(source, config);
+    if (action_ == "pack")
+      throw Error(
+          cat("[data] ", source, " cannot be packed: a program has no end."),
+          "Write its archive to a file, and pack that: tar:FILE.");
+    data::FirstSamplesOptions options;
+    if (config.data.limit > 0) options.most = config.data.limit;
+    options.seed = static_cast<std::uint64_t>(config.seed);
+    ProgressLine line(console);
+    options.progress = [&](std::int64_t done) {
+      interrupt.check();
+      line.show("reading", static_cast<std::uint64_t>(done), 0, false);
+    };
+    return {data::first_samples(*stream, options), nullptr};
+  }
+
   int get(Console& console, const InterruptWatch& interrupt) {
-    const auto folder = open_.path.empty()
-        ? data::download_folder(current_environment())
-        : open_.path;
+    fs::path folder = read_config().data.path;
+    if (folder.empty()) folder = data::download_folder(current_environment());
     if (source_.empty()) {
       std::string text;
       for (const auto& entry : data::catalogue())
@@ -188,47 +251,18 @@ class DataCommand : public Command {
               "\n"));
       return kDone;
     }
-    console.print(cache_text(folder));
+    console.print(features_text(folder));
     return kDone;
-  }
-
-  static std::string cache_text(const fs::path& folder) {
-    const auto kept = data::list_features(folder);
-    std::string text;
-    std::uint64_t bytes = 0;
-    for (const auto& each : kept) {
-      bytes += each.bytes;
-      text +=
-          cat("  ",
-              bytes_text(each.bytes),
-              ", ",
-              each.about ? cat(each.about->what,
-                               ", ",
-                               plural(each.about->layout.samples, "sample"),
-                               " computed in ",
-                               seconds_text(each.about->seconds))
-                         : each.path.filename().string(),
-              ", last used ",
-              seconds_text(each.unused_s),
-              " ago\n");
-    }
-    return cat(
-        plural(static_cast<std::int64_t>(kept.size()), "file"),
-        " of features in ",
-        folder.string(),
-        ", ",
-        bytes_text(bytes),
-        "\n",
-        text,
-        kept.empty() ? "" : "temper data cache --clear removes them.\n");
   }
 
   int check(
       const data::Splits& splits,
+      const config::Config& config,
       Console& console,
       const InterruptWatch& interrupt) {
     ProgressLine line(console);
     data::CheckOptions options;
+    options.skips_bad = config.data.bad != "error";
     options.workers = usable_workers();
     options.progress = [&](std::int64_t done, std::int64_t total) {
       interrupt.check();
@@ -244,17 +278,34 @@ class DataCommand : public Command {
     return report.has_problems() ? kProblemsFound : kDone;
   }
 
-  int show(const data::IndexedSource& source, Console& console) {
+  int show(
+      const data::IndexedSource& source,
+      const config::Config& config,
+      Console& console) {
+    if (source.info().input != data::Input::image)
+      throw Error(
+          cat("[data] ",
+              source.info().name,
+              " has ",
+              data::to_string(source.info().input),
+              ", and show makes a picture of images."),
+          cat("temper data check ", source_, " says what is in it."));
     data::SheetOptions options;
-    options.seed = open_.seed;
+    options.seed = static_cast<std::uint64_t>(config.seed);
     options.epoch = epoch_;
-    const auto augment =
-        data::make_augment(augment_, part_ == "train", 0, source.info());
-    const auto sheet = data::contact_sheet(source, &augment, options);
+    const auto augment = data::make_augment(
+        config.data.augment,
+        part_ == "train",
+        static_cast<int>(config.data.image_size),
+        source.info());
+    const auto sheet = sheet_picture(
+        data::sheet_samples(source, &augment, options),
+        kSheetColumns,
+        label_caption);
     const fs::path out = out_.empty() ? "samples.png" : out_;
-    data::write_png(out, sheet);
+    write_file_atomically(out, plot::as_png(sheet));
     console.print(
-        cat(classes_text(source, console.width()),
+        cat(data::classes_text(source, console.width()),
             "The first samples of epoch ",
             epoch_,
             " are in ",
@@ -263,61 +314,49 @@ class DataCommand : public Command {
     return kDone;
   }
 
-  static std::string classes_text(
-      const data::IndexedSource& source,
-      int width) {
-    const auto& classes = source.info().classes;
-    std::vector<data::HistogramRow> rows;
-    for (const auto& name : classes)
-      rows.push_back({name, 0});
-    for (std::int64_t i = 0; i < source.size(); ++i) {
-      const auto label = source.label(i);
-      if (!label) return "";
-      if (*label >= 0 && static_cast<std::size_t>(*label) < rows.size())
-        ++rows[static_cast<std::size_t>(*label)].count;
-    }
-    if (rows.empty()) return "";
-    return cat(
-        source.info().name,
-        ", ",
-        plural(source.size(), "sample"),
-        ":\n",
-        data::histogram(rows, width),
-        "\n");
-  }
-
   int pack(
       const data::Splits& splits,
+      const config::Config& config,
       Console& console,
       const InterruptWatch& interrupt) {
     if (out_.empty())
       throw UsageError(
           "temper data pack needs --out FILE.",
-          "For example: temper data pack folder:photos --out photos.tpk");
+          "For example: temper data pack photos --out photos.tpk");
     ProgressLine line(console);
-    data::write_pack(splits, out_, [&](std::int64_t done, std::int64_t total) {
+    data::PackOptions options;
+    options.bad = config.data.bad == "skip" ? data::BadPolicy::skip
+        : config.data.bad == "replace"      ? data::BadPolicy::replace
+                                            : data::BadPolicy::error;
+    options.seed = static_cast<std::uint64_t>(config.seed);
+    options.progress = [&](std::int64_t done, std::int64_t total) {
       interrupt.check();
       line.show(
           "packing",
           static_cast<std::uint64_t>(done),
           static_cast<std::uint64_t>(total),
           false);
-    });
-    console.print(
-        cat(out_,
-            ": ",
-            bytes_text(fs::file_size(out_)),
-            ". Use it as pack:",
-            out_,
-            "\n"));
+    };
+    const std::int64_t bad = data::write_pack(splits, out_, options);
+    console.print(cat(
+        out_,
+        ": ",
+        bytes_text(fs::file_size(out_)),
+        bad == 0 ? ""
+                 : cat(", ",
+                       plural(bad, "bad sample"),
+                       config.data.bad == "skip" ? " left out" : " replaced"),
+        ". Use it as pack:",
+        out_,
+        "\n"));
     return kDone;
   }
 
   std::string action_;
   std::string source_;
-  data::OpenOptions open_;
+  std::vector<config::Assignment> assignments_; // by flags
+  std::vector<std::string> set_;
   std::string part_ = "train";
-  std::string augment_ = "none";
   std::uint32_t epoch_ = 0;
   std::string out_;
   bool json_ = false;

@@ -33,6 +33,12 @@ std::string columns(const Rows& rows, int width) {
   return text;
 }
 
+// Without the name of a check that CLI11 adds: "N:NONNEGATIVE".
+std::string type_of(const CLI::Option& option) {
+  const std::string name = option.get_type_name();
+  return name.substr(0, name.find(':'));
+}
+
 Rows flag_rows(const CLI::App& app) {
   Rows rows;
   for (const CLI::Option* option : app.get_options()) {
@@ -40,7 +46,7 @@ Rows flag_rows(const CLI::App& app) {
                                                 : option->get_name(false, true);
     std::replace(name.begin(), name.end(), ',', ' ');
     if (!option->get_type_name().empty() && !option->get_positional())
-      name += cat(" ", option->get_type_name());
+      name += cat(" ", type_of(*option));
     std::string meaning = option->get_description();
     if (!option->get_default_str().empty())
       meaning += cat(" (default: ", option->get_default_str(), ")");

@@ -5,8 +5,14 @@
 #include "temper/base/environment.h"
 #include "temper/base/text.h"
 #include "temper/cli/command.h"
+#include "temper/cli/interrupt.h"
+#include "temper/cli/start.h"
+#include "temper/cli/train_flags.h"
+#include "temper/cli/version.h"
 #include "temper/data/locate.h"
+#include "temper/machine/probe.h"
 #include "temper/plan/cache.h"
+#include "temper/train/run.h"
 
 namespace temper::cli {
 namespace {
@@ -44,7 +50,9 @@ std::string date_text(double seconds) {
 std::string step_of(const RememberedPlan& entry) {
   for (const auto& each : entry.plan.tried)
     if (each.verdict == plan::Verdict::chosen && each.step_s)
-      return plan::step_text(*each.step_s);
+      return cat(
+          plan::step_text(*each.step_s),
+          each.spread ? cat(" ", plan::spread_text(*each.spread)) : "");
   return "-";
 }
 
@@ -68,28 +76,44 @@ class PlanCommand : public Command {
         "and remembers the answer for the next run of the same kind.\n\n"
         "show lists what is remembered; with a KEY, one plan with its reasons "
         "and everything that was tried. clear forgets one, or all: the next "
-        "run measures again. plan.cache = \"off\" in a config neither reads "
-        "nor writes them; temper train --dry-run shows the plan of a run.",
+        "run measures again. measure does it on purpose, for a CONFIG and the "
+        "flags of temper train, and trains nothing.\n\n"
+        "What was measured while other programs used the processor is not "
+        "remembered, unless --even-busy says so. plan.cache = \"off\" in a "
+        "config neither reads nor writes plans; temper train --dry-run shows "
+        "the plan of a run and writes nothing.",
         {{"temper plan show", "what is remembered"},
          {"temper plan show 3f2a", "one of them, with its reasons"},
+         {"temper plan measure my.toml", "measure now, and remember it"},
+         {"temper plan measure --model resnet18 --data cifar10",
+          "the same without a config"},
          {"temper plan clear", "measure everything again"}},
-        {{0, "done"}, {1, "no such plan"}, {2, "wrong flags"}}};
+        {{0, "done"}, {1, "no such plan"}, {2, "wrong flags or config"}}};
   }
 
   void declare(CLI::App& app) override {
-    app.add_option("ACTION", action_, "show or clear");
-    app.add_option("KEY", key_, "the beginning of a plan's key");
+    app.add_option("ACTION", action_, "show, measure or clear");
+    app.add_option(
+        "KEY", key_, "the beginning of a plan's key; of measure a TOML file");
     app.add_flag("--json", json_, "print JSON");
+    app.add_flag(
+        "--even-busy",
+        even_busy_,
+        "of measure: remember it although other programs are busy");
+    flags_.declare(app);
   }
 
-  int run(const Invocation&, Console& console) override {
+  int run(const Invocation& invocation, Console& console) override {
+    if (action_ == "measure") return measure(invocation, console);
     const auto folder = data::cache_directory(current_environment());
     const plan::PlanCache cache(folder.empty() ? folder : folder / "plans");
     if (action_ == "clear") return clear(cache, console);
     if (action_ == "show")
       return key_.empty() ? list(cache, console) : show(cache, console);
     throw UsageError(
-        cat("[plan] temper plan takes show or clear, not ", action_, "."),
+        cat("[plan] temper plan takes show, measure or clear, not ",
+            action_,
+            "."),
         "temper help plan explains it.");
   }
 
@@ -98,6 +122,48 @@ class PlanCommand : public Command {
     throw Error(
         cat("[plan] no remembered plan has a key that begins with ", key_, "."),
         "temper plan show lists them.");
+  }
+
+  config::Config read_config() const {
+    try {
+      return TrainFlags::config_of(key_, flags_.assignments());
+    } catch (const Error& error) {
+      throw UsageError(error.what(), error.hint());
+    }
+  }
+
+  // As a run would, whatever is remembered and however short it is.
+  int measure(const Invocation& invocation, Console& console) const {
+    train::RunRequest request;
+    request.config = read_config();
+    request.machine = machine::probe(".");
+    start(invocation, request.machine, false, true);
+    request.version = version_line();
+    request.measuring.on_purpose = true;
+    request.measuring.even_busy = even_busy_;
+    request.planning = [&](const std::string& what) { console.progress(what); };
+    InterruptWatch interrupts;
+    interrupts.leave_at_once(kInterrupted, "interrupted; nothing is measured.");
+    const plan::Plan plan = train::plan_run(request).settings;
+    interrupts.over();
+    console.print(
+        json_ ? plan::to_json(plan)
+              : plan::to_text(plan, console.width()) + outcome(plan, request));
+    return kDone;
+  }
+
+  std::string outcome(const plan::Plan& plan, const train::RunRequest& request)
+      const {
+    if (plan.chosen() == nullptr)
+      return "nothing was measured, and nothing is remembered\n";
+    if (request.config.plan.cache != "on")
+      return "not remembered: plan.cache is off\n";
+    if (plan.load && plan.load->busy() && !even_busy_)
+      return cat(
+          "not remembered: ",
+          machine::to_text(*plan.load),
+          ". Measure again when they are done, or with --even-busy.\n");
+    return "remembered for the next run\n";
   }
 
   int clear(const plan::PlanCache& cache, Console& console) const {
@@ -169,6 +235,8 @@ class PlanCommand : public Command {
   std::string action_ = "show";
   std::string key_;
   bool json_ = false;
+  bool even_busy_ = false;
+  TrainFlags flags_;
 };
 
 } // namespace

@@ -80,7 +80,9 @@ std::string in_our_words(const CLI::ParseError& error) {
   const auto colon = words.find(": ");
   const bool about_a_flag = starts_with(words, "-") && colon != words.npos;
   if (about_a_flag && contains(words, " required "))
-    return cat(words.substr(0, colon), " needs a value.");
+    return contains(lower(words), "at most") // and more were given
+        ? cat(words.substr(0, colon), " was given more than once.")
+        : cat(words.substr(0, colon), " needs a value.");
   if (about_a_flag) return words.substr(colon + 2);
   return cat(words, ".");
 }

@@ -55,11 +55,15 @@ void ProgressLine::show(
               seconds_text(static_cast<double>(total - done) / rate),
               " left");
   }
-  if (console_.live())
-    console_.progress(
-        line.substr(0, static_cast<std::size_t>(console_.width()) - 1));
-  else
+  if (!console_.live()) {
     log::note(line);
+    return;
+  }
+  // Whole parts go, the last first.
+  const auto room = static_cast<std::size_t>(console_.line_width() - 1);
+  while (line.size() > room && line.rfind(", ") != std::string::npos)
+    line.resize(line.rfind(", "));
+  console_.progress(line);
 }
 
 } // namespace temper::cli

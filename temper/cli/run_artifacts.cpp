@@ -7,19 +7,19 @@
 #include <nlohmann/json.hpp>
 
 #include "temper/base/atomic_file.h"
+#include "temper/base/environment.h"
 #include "temper/base/error.h"
 #include "temper/base/log.h"
 #include "temper/base/text.h"
+#include "temper/cli/run_curves.h"
 #include "temper/cli/sample_predictions.h"
 #include "temper/cli/trained_model.h"
-#include "temper/data/bitmap_font.h"
-#include "temper/data/png_file.h"
 #include "temper/libtorch/facts.h"
 #include "temper/libtorch/messages.h"
 #include "temper/model/export.h"
-#include "temper/model/load_weights.h"
-#include "temper/model/weights_file.h"
+#include "temper/plot/heat_map.h"
 #include "temper/track/mlflow_model.h"
+#include "temper/train/run_data.h"
 
 namespace temper::cli {
 namespace {
@@ -27,38 +27,33 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr int kMostClasses = 64; // more are too small to be read
-
-void fill(
-    data::Image& image,
-    int left,
-    int top,
-    int size,
-    const data::Colour& colour) {
-  for (int y = top; y < top + size; ++y)
-    for (int x = left; x < left + size; ++x) {
-      std::uint8_t* pixel = image.row(y) + x * 3;
-      pixel[0] = colour.red;
-      pixel[1] = colour.green;
-      pixel[2] = colour.blue;
-    }
+// As a PNG for MLflow and, of what is worth enlarging, as an SVG.
+void write_picture(const fs::path& path, const plot::Drawing& drawing) {
+  write_file_atomically(
+      path,
+      path.extension() == ".svg" ? plot::as_svg(drawing)
+                                 : plot::as_png(drawing));
 }
 
-// White to a dark blue.
-data::Colour shade(double part) {
-  const auto mix = [&](double from, double to) {
-    return static_cast<std::uint8_t>(from + (to - from) * part);
-  };
-  return {mix(255, 8), mix(255, 48), mix(255, 107)};
-}
-
-std::string write_confusion(const train::RunResult& result) {
+std::string write_confusion(
+    const train::RunResult& result,
+    const std::string& name) {
   const auto& sums = result.outcome.val;
-  if (sums.confusion.empty() || sums.classes > kMostClasses) return "";
-  data::write_png(
-      result.directory.artifacts() / "confusion_matrix.png",
+  if (sums.confusion.empty()) return "";
+  write_picture(
+      result.directory.artifacts() / name,
       confusion_picture(sums, result.plan.classes));
-  return "artifacts/confusion_matrix.png";
+  return cat("artifacts/", name);
+}
+
+std::string write_curves(
+    const train::RunResult& result,
+    const std::string& name) {
+  auto curves = run_curves(result.directory);
+  if (curves.empty()) return "";
+  write_picture(
+      result.directory.artifacts() / name, plot::charts(std::move(curves)));
+  return cat("artifacts/", name);
 }
 
 std::string write_checkpoint_list(const train::RunResult& result) {
@@ -98,22 +93,15 @@ std::string numpy_type(const graph::Graph& graph, const std::string& value) {
   return graph::name_of(graph.meta(value).dtype);
 }
 
-// With its best weights.
-RunModelAndData trained(const journal::RunDirectory& run) {
-  RunModelAndData made = model_of_run(run);
-  const auto file = model::read_weights(best_weights(run));
-  made.program =
-      model::load_weights(made.program, file.weights, file.name).program;
-  return made;
-}
-
 std::string write_predictions(
     const train::RunResult& result,
-    const RunModelAndData& trained) {
+    const config::Config& config,
+    const graph::Program& trained) {
+  const auto data = train::open_data(config, current_environment(), 0);
   const auto picture =
-      predictions_picture(trained, result.plan.forecast.at_once);
+      predictions_picture(trained, data, result.plan.forecast.at_once);
   if (!picture) return "";
-  data::write_png(
+  write_picture(
       result.directory.artifacts() / "sample_predictions.png", *picture);
   return "artifacts/sample_predictions.png";
 }
@@ -125,12 +113,24 @@ std::string write_model(
   const auto inputs = program.graph.inputs_of(graph::InputKind::kUser);
   const fs::path folder = run.artifacts() / "model";
   const fs::path script = track::torchscript_place(folder);
+  const std::string schema = schema_of_run(run);
   fs::create_directories(script.parent_path());
   model::export_program(
-      program, script, {model::ExportFormat::kTorchScript, false, {}});
-  model::export_program(
-      program, folder / "model.pt2", {model::ExportFormat::kPt2, false, {}});
+      program,
+      folder / "model.pt2",
+      {model::ExportFormat::kPt2, false, {}, schema});
   track::ModelFacts facts;
+  try {
+    model::export_program(
+        program,
+        script,
+        {model::ExportFormat::kTorchScript, false, {}, schema});
+  } catch (const std::exception& error) {
+    facts.torchscript = false;
+    log::note(
+        cat("the model is kept as model.pt2 alone: ",
+            libtorch::first_line(error.what())));
+  }
   const std::string input = inputs.at(0)->value;
   std::vector<std::string> outputs;
   for (const graph::Output& output : program.graph.outputs)
@@ -142,61 +142,26 @@ std::string write_model(
   facts.output_shape = shape_of(program.graph, outputs.at(0));
   facts.output_type = numpy_type(program.graph, outputs.at(0));
   facts.torch_version = libtorch::facts().version;
+  facts.schema = schema;
   track::write_mlflow_model(folder, facts);
   return "artifacts/model";
 }
 
 } // namespace
 
-data::Image confusion_picture(
+plot::Drawing confusion_picture(
     const train::MetricSums& sums,
     const std::vector<std::string>& classes) {
-  const auto count = static_cast<int>(sums.classes);
-  const int cell = std::clamp(480 / std::max(count, 1), 10, 48);
-  const int scale = 1;
-  std::size_t longest = 1;
-  for (const std::string& name : classes)
-    longest = std::max(longest, std::min<std::size_t>(name.size(), 16));
-  const int margin = static_cast<int>(longest) * data::kLetterWidth * scale + 8;
-  data::Image image(margin + count * cell + 4, count * cell + 4, 3);
-  std::fill(image.pixels(), image.pixels() + image.bytes(), 255);
-  for (int truth = 0; truth < count; ++truth) {
-    const std::int64_t* row = sums.confusion.data() + truth * count;
-    std::int64_t samples = 0;
-    for (int i = 0; i < count; ++i)
-      samples += row[i];
-    const int top = 2 + truth * cell;
-    const auto at = static_cast<std::size_t>(truth);
-    data::draw_text(
-        image,
-        at < classes.size() ? classes[at].substr(0, 16) : cat(truth),
-        4,
-        top + (cell - data::kLetterHeight) / 2,
-        margin,
-        scale,
-        {});
-    for (int i = 0; i < count; ++i) {
-      const double part = samples == 0
-          ? 0
-          : static_cast<double>(row[i]) / static_cast<double>(samples);
-      const int left = margin + i * cell;
-      fill(image, left, top, cell - 1, shade(part));
-      if (cell < 30 || row[i] == 0) continue;
-      const std::string text = cat(std::lround(part * 100));
-      const auto ink =
-          part > 0.5 ? data::Colour{255, 255, 255} : data::Colour{0, 0, 0};
-      data::draw_text(
-          image,
-          text,
-          left +
-              (cell - static_cast<int>(text.size()) * data::kLetterWidth) / 2,
-          top + (cell - data::kLetterHeight) / 2,
-          left + cell,
-          scale,
-          ink);
-    }
-  }
-  return image;
+  plot::HeatMap map;
+  map.title = "Confusion matrix of the validation";
+  map.row_title = "true class";
+  map.column_title = "predicted class";
+  map.scale_title = "share of the true class";
+  const auto count = static_cast<std::size_t>(sums.classes);
+  for (std::size_t i = 0; i < count; ++i)
+    map.names.push_back(i < classes.size() ? classes[i] : cat(i));
+  map.counts = sums.confusion;
+  return plot::heat_map(std::move(map));
 }
 
 std::vector<std::string> write_run_artifacts(
@@ -217,7 +182,14 @@ std::vector<std::string> write_run_artifacts(
               "."));
     }
   };
-  attempt("its confusion matrix", [&] { return write_confusion(result); });
+  for (const std::string ending : {".png", ".svg"}) {
+    attempt("its confusion matrix", [&] {
+      return write_confusion(result, "confusion_matrix" + ending);
+    });
+    attempt("a picture of its curves", [&] {
+      return write_curves(result, "curves" + ending);
+    });
+  }
   attempt("the list of its checkpoints", [&] {
     return write_checkpoint_list(result);
   });
@@ -225,11 +197,11 @@ std::vector<std::string> write_run_artifacts(
   if (!done || config.track.model != "best" || config.track.mlflow == "off")
     return paths;
   attempt("the model", [&]() -> std::string {
-    const RunModelAndData made = trained(result.directory);
+    const graph::Program trained = trained_model(result.directory);
     attempt("a sample of its predictions", [&] {
-      return write_predictions(result, made);
+      return write_predictions(result, config, trained);
     });
-    return write_model(result, made.program);
+    return write_model(result, trained);
   });
   return paths;
 }

@@ -1,12 +1,13 @@
-// What a run leaves for people when it is done: the confusion matrix as a
-// picture, the list of its checkpoints, the model as MLflow loads it.
+// What a run leaves for people when it is done: the confusion matrix and the
+// curves as pictures, the list of its checkpoints, the model as MLflow loads
+// it.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "temper/config/config.h"
-#include "temper/data/image.h"
+#include "temper/plot/canvas.h"
 #include "temper/train/run.h"
 
 namespace temper::cli {
@@ -17,8 +18,8 @@ std::vector<std::string> write_run_artifacts(
     const train::RunResult& result,
     const config::Config& config);
 
-// A picture of it: a row a truth, darker the more.
-data::Image confusion_picture(
+// A row for each true class, darker the more samples are taken for a class.
+plot::Drawing confusion_picture(
     const train::MetricSums& sums,
     const std::vector<std::string>& classes);
 

@@ -37,6 +37,7 @@ std::string named(const journal::RunDirectory& run, const char* pointer) {
 
 void add_run(const journal::RunDirectory& run, std::vector<Waste>& waste) {
   const auto summary = journal::summarise(run);
+  if (summary.status == "running") return;
   if (summary.status == "failed") {
     waste.push_back({run.path, "failed", bytes_below(run.path)});
     return;

@@ -7,6 +7,8 @@
 #include <set>
 
 #include "temper/base/text.h"
+#include "temper/cli/figures.h"
+#include "temper/config/json_value.h"
 #include "temper/journal/journal.h"
 #include "temper/track/follow_state.h"
 #include "temper/track/mlflow_lines.h"
@@ -42,10 +44,9 @@ std::string table(const std::vector<Row>& rows) {
 }
 
 std::string value_text(const std::string& metric, double value) {
-  if (std::isnan(value)) return "-";
   if (contains(metric, "accuracy") || contains(metric, "top"))
-    return cat(decimals(value * 100, 2), " %");
-  return decimals(value, 4);
+    return percent_text(value, 2);
+  return figure_text(value);
 }
 
 std::vector<std::string> metrics_in(const RunSummary& run) {
@@ -73,7 +74,17 @@ std::string course(const std::vector<double>& values) {
   return journal::sparkline(fewer);
 }
 
+// "update 150 of 1,565, loss 0.4321"
+std::string place_text(const RunSummary& run) {
+  return cat(
+      "update ",
+      count_text(run.updates),
+      run.total_updates > 0 ? cat(" of ", count_text(run.total_updates)) : "",
+      std::isnan(run.loss) ? "" : cat(", loss ", figure_text(run.loss)));
+}
+
 std::string best_text(const RunSummary& run) {
+  if (run.status == "running") return place_text(run);
   return run.best_metric.empty()
       ? "-"
       : cat(run.best_metric, " ", value_text(run.best_metric, run.best));
@@ -134,6 +145,9 @@ json runs_json(const RunSummary& run) {
       values.push_back(std::isfinite(value) ? json(value) : json("NaN"));
     metrics[name] = values;
   }
+  json config = json::object();
+  for (const auto& [key, value] : run.config)
+    config[key] = json::parse(config::json_of_toml(value));
   return {
       {"run", run.directory.name()},
       {"status", run.status},
@@ -144,9 +158,11 @@ json runs_json(const RunSummary& run) {
       {"best", std::isfinite(run.best) ? json(run.best) : json("NaN")},
       {"epochs", run.epochs},
       {"updates", run.updates},
+      {"total_updates", run.total_updates},
+      {"loss", std::isfinite(run.loss) ? json(run.loss) : json("NaN")},
       {"seconds", run.seconds},
       {"samples_per_s", run.samples_per_s},
-      {"config", run.config},
+      {"config", config},
       {"metrics", metrics}};
 }
 
@@ -165,23 +181,36 @@ std::string list_text(const std::vector<RunSummary>& runs) {
   return table(rows);
 }
 
+std::string done_text(const RunSummary& run) {
+  return cat(
+      run.directory.name(),
+      " is already done: ",
+      plural(run.epochs, "epoch"),
+      ", ",
+      plural(run.updates, "update"),
+      run.best_metric.empty() ? "" : cat(", best ", best_text(run)),
+      ".\n");
+}
+
 std::string show_text(const RunSummary& run) {
   std::string out =
       cat(run.directory.path.string(),
           "\n",
           run.status,
+          run.status == "running" ? cat(", ", place_text(run)) : "",
           run.why.empty() ? "" : cat(": ", run.why),
           "; ",
           run.model.empty()
               ? ""
               : cat(run.model, " on ", run.data, ", ", run.device, ", "),
-          plural(run.updates, "update"),
-          " in ",
+          run.status == "running" ? "" : plural(run.updates, "update"),
+          run.status == "running" ? "for " : " in ",
           seconds_text(run.seconds),
           "\n",
           delivered_text(run),
           "\n");
   const auto names = metrics_in(run);
+  if (names.empty()) return out + "no epoch has ended yet\n";
   Row head{"epoch"};
   head.insert(head.end(), names.begin(), names.end());
   std::vector<Row> rows{head};

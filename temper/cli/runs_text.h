@@ -10,6 +10,8 @@
 namespace temper::cli {
 
 std::string list_text(const std::vector<journal::RunSummary>& runs);
+// What `temper train --resume` says of a run that has nothing left to do.
+std::string done_text(const journal::RunSummary& run);
 // Epoch by epoch, and where it was delivered to.
 std::string show_text(const journal::RunSummary& run);
 // Config keys in which they differ, results, and each metric's course.

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "temper/base/text.h"
-#include "temper/data/contact_sheet.h"
+#include "temper/cli/sheet_picture.h"
 #include "temper/data/loader.h"
 #include "temper/train/features.h"
 
@@ -21,7 +21,8 @@ struct Guess {
 
 // By the sample's index, of the first of an epoch: those a sheet shows.
 std::map<std::int64_t, Guess> guesses(
-    const RunModelAndData& trained,
+    const graph::Program& trained,
+    const train::RunData& data,
     const std::shared_ptr<const data::IndexedSource>& source,
     const std::shared_ptr<const data::Augment>& augment,
     std::int64_t classes,
@@ -37,7 +38,7 @@ std::map<std::int64_t, Guess> guesses(
   loader.start(0);
   std::map<std::int64_t, Guess> made;
   const auto run = train::make_extractor(
-      {trained.program, {classes}, trained.data, "cpu", {}, options.batch});
+      {trained, {classes}, data, "cpu", {}, options.batch});
   while (made.size() < kShown) {
     const data::Batch* batch = loader.next();
     if (batch == nullptr) break;
@@ -54,34 +55,35 @@ std::map<std::int64_t, Guess> guesses(
 
 } // namespace
 
-std::optional<data::Image> predictions_picture(
-    const RunModelAndData& trained,
+std::optional<plot::Drawing> predictions_picture(
+    const graph::Program& trained,
+    const train::RunData& data,
     int at_once) {
-  const auto& info = trained.data.info;
-  const bool validated = trained.data.val != nullptr;
-  const auto source = validated ? trained.data.val : trained.data.train;
-  const auto augment =
-      validated ? trained.data.val_augment : trained.data.augment;
+  const auto& info = data.info;
+  const bool validated = data.val != nullptr;
+  const auto source = validated ? data.val : data.train;
+  const auto augment = validated ? data.val_augment : data.augment;
   const auto classes = static_cast<std::int64_t>(info.classes.size());
   if (source == nullptr || info.input != data::Input::image ||
       info.target != data::Target::label || classes == 0)
     return std::nullopt;
-  const auto made = guesses(trained, source, augment, classes, at_once);
+  const auto made = guesses(trained, data, source, augment, classes, at_once);
   const auto name = [&](std::int64_t label) {
     return label < classes ? info.classes[static_cast<std::size_t>(label)]
                            : cat(label);
   };
-  data::SheetOptions options;
-  options.columns = kColumns;
-  options.rows = kRows;
-  options.caption = [&](std::int64_t index) -> data::SheetOptions::Caption {
-    const auto found = made.find(index);
-    if (found == made.end()) return {"-", false};
+  const auto caption = [&](const data::SheetSample& sample) -> Caption {
+    const auto found = made.find(sample.index);
+    if (found == made.end()) return {{"-"}, false};
     const Guess guess = found->second;
-    if (guess.truth == guess.taken_for) return {name(guess.truth), false};
-    return {cat(name(guess.taken_for), " not ", name(guess.truth)), true};
+    if (guess.truth == guess.taken_for) return {{name(guess.truth)}, false};
+    return {
+        {name(guess.truth), cat("taken for ", name(guess.taken_for))}, true};
   };
-  return data::contact_sheet(*source, nullptr, options);
+  data::SheetOptions options;
+  options.count = kColumns * kRows;
+  return sheet_picture(
+      data::sheet_samples(*source, nullptr, options), kColumns, caption);
 }
 
 } // namespace temper::cli

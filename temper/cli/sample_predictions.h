@@ -3,15 +3,17 @@
 
 #include <optional>
 
-#include "temper/cli/trained_model.h"
-#include "temper/data/image.h"
+#include "temper/graph/program.h"
+#include "temper/plot/canvas.h"
+#include "temper/train/run_data.h"
 
 namespace temper::cli {
 
 // Nothing when the data are no images of classes. `at_once`: samples that fit
 // into memory; 0: as many as it takes.
-std::optional<data::Image> predictions_picture(
-    const RunModelAndData& trained,
+std::optional<plot::Drawing> predictions_picture(
+    const graph::Program& trained,
+    const train::RunData& data,
     int at_once);
 
 } // namespace temper::cli

@@ -27,9 +27,9 @@ void restart(const std::vector<std::string>& arguments) {
   ::setenv(kRestarted, "1", 1);
   ::execv(program.c_str(), argv.data());
   log::warn(
-      cat("could not start again with the MPS fallback on: ",
+      cat("could not start again with other variables: ",
           std::strerror(errno),
-          "; going on without it"));
+          "; going on without them"));
 }
 
 } // namespace
@@ -37,15 +37,17 @@ void restart(const std::vector<std::string>& arguments) {
 void start(
     const Invocation& invocation,
     const machine::Machine& machine,
-    bool inspect_only) {
+    bool inspect_only,
+    bool measures) {
   const Environment environment = current_environment();
   machine::StartupRequest request;
   request.mps_fallback = invocation.mps_fallback;
   request.inspect_only = inspect_only;
+  request.measures = measures;
   auto startup = machine::plan_startup(request, environment, machine);
   if (variable(environment, kRestarted)) {
     startup.restart = false;
-    log::detail("started again with the MPS fallback on");
+    log::detail("started again with other variables");
   }
   machine::apply_startup(startup);
   if (startup.restart) restart(invocation.arguments);

@@ -10,6 +10,7 @@ namespace temper::cli {
 void start(
     const Invocation& invocation,
     const machine::Machine& machine,
-    bool inspect_only);
+    bool inspect_only,
+    bool measures = false);
 
 } // namespace temper::cli

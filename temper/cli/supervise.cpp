@@ -9,6 +9,7 @@
 
 #include "temper/base/text.h"
 #include "temper/cli/interrupt.h"
+#include "temper/machine/startup.h"
 #include "temper/supervise/death.h"
 #include "temper/supervise/shared_page.h"
 #include "temper/supervise/supervisor.h"
@@ -101,6 +102,8 @@ std::optional<int> run_supervised(
     return resume_arguments(invocation, changes, run);
   };
   assignment.extra = {{kTrainer, cat(page->descriptor())}};
+  for (const auto& variable : machine::trainer_variables(current_environment()))
+    assignment.extra.insert(variable);
   assignment.listens_late = true;
   assignment.begin = [&] { board = new (page->data()) Board; };
   assignment.ask = [&] { return read(*board); };

@@ -168,14 +168,17 @@ std::vector<track::Lag> TrackedRun::wait(
     double patience_s) {
   if (!tracking_) return {};
   leave_trace(run_);
-  auto left = tracking_->finish(patience_s, status);
+  // Nobody waits long for a place that was down before: its reason is told.
+  const auto left = tracking_->finish(patience_s, status, kShortPatience_s);
   for (const track::Lag& lag : left)
     if (!lag.command.empty())
       log::warn(
-          cat(lag.why,
-              " Not all of the run is in ",
+          cat("not all of the run is in ",
               lag.where,
-              "; the journal has it. Deliver it later: ",
+              lag.lines > 0
+                  ? cat(": ", plural(lag.lines, "line"), " of the journal wait")
+                  : "",
+              ". Deliver them later: ",
               lag.command));
   tracking_.reset();
   return left;
@@ -185,6 +188,13 @@ void TrackedRun::finish(
     Console& console,
     track::Status status,
     double patience_s) {
+  if (tracking_)
+    console.progress(
+        cat("waiting up to ",
+            decimals(patience_s, 0),
+            " s for ",
+            join(tracking_->places(), ", "),
+            " ..."));
   for (const track::Lag& lag : wait(status, patience_s))
     if (lag.command.empty() && !console.quiet())
       console.print(cat("  tracked   ", lag.where, "\n"));

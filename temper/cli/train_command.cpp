@@ -7,37 +7,22 @@
 #include "temper/cli/leave.h"
 #include "temper/cli/progress_line.h"
 #include "temper/cli/run_artifacts.h"
+#include "temper/cli/runs_text.h"
 #include "temper/cli/start.h"
+#include "temper/cli/start_from.h"
 #include "temper/cli/supervise.h"
 #include "temper/cli/track_run.h"
+#include "temper/cli/train_flags.h"
 #include "temper/cli/train_view.h"
 #include "temper/cli/version.h"
 #include "temper/config/load.h"
 #include "temper/config/print.h"
-#include "temper/machine/devices.h"
 #include "temper/machine/probe.h"
-#include "temper/track/parent.h"
 #include "temper/train/resume_rules.h"
 #include "temper/train/run.h"
 
 namespace temper::cli {
 namespace {
-
-// Flags that are short forms of keys.
-struct ShortForm {
-  const char* flag;
-  const char* key;
-  const char* type;
-  const char* help;
-};
-constexpr ShortForm kShortForms[] = {
-    {"--model", "model.name", "M", "a model of the zoo, or a file: net.pt2"},
-    {"--data", "data.source", "D", "what to train on: cifar10, folder:PATH"},
-    {"--epochs", "train.epochs", "N", "passes over the data"},
-    {"--batch", "train.batch", "N", "samples of one update"},
-    {"--lr", "optimizer.lr", "X", "learning rate"},
-    {"--device", "device", "D", "auto, cpu, gpu, mps, cuda, cuda:N, sim"},
-};
 
 // What is said when a signal ends the process and not the loop.
 constexpr const char* kNothingYet =
@@ -66,6 +51,9 @@ class TrainCommand : public Command {
         "Ctrl-C ends a run after the step under way, with a checkpoint; "
         "--resume goes on from there to the same result, and takes --set for "
         "keys that do not alter it. A SIGUSR1 saves a checkpoint at once.\n\n"
+        "--from RUN starts a new run from RUN's best weights, with its config "
+        "and any changes: more epochs, another rate, other data. Schedules "
+        "begin anew.\n\n"
         "A small parent process watches the one that trains. When that is "
         "killed, crashes or hangs, the parent says why and starts it again "
         "from its last checkpoint. --no-supervise or TEMPER_SUPERVISE=0 "
@@ -79,7 +67,9 @@ class TrainCommand : public Command {
           "this device, whatever the config says"},
          {"temper train --device sim --set sim.memory=8GiB --dry-run",
           "would it fit there, and with how many samples at once"},
-         {"temper train --resume latest", "go on with the last run"}},
+         {"temper train --resume latest", "go on with the last run"},
+         {"temper train --from latest --epochs 5",
+          "five more epochs, as a new run"}},
         {{0, "done"},
          {1, "failed"},
          {2, "wrong flags or config"},
@@ -92,21 +82,18 @@ class TrainCommand : public Command {
 
   void declare(CLI::App& app) override {
     app.add_option("CONFIG", config_, "a TOML file")->type_name("FILE");
-    for (const ShortForm& form : kShortForms)
-      app.add_option_function<std::string>(
-             form.flag,
-             [this, form](const std::string& value) {
-               assignments_.push_back({form.key, value, form.flag});
-             },
-             form.help)
-          ->type_name(form.type);
-    app.add_option("--set", set_, "any key of the config")
-        ->type_name("KEY=VALUE")
-        ->allow_extra_args(false);
+    flags_.declare(app);
     app.add_option("--resume", resume_, "go on with a run: its name, or latest")
         ->type_name("RUN");
+    app.add_option(
+           "--from",
+           from_,
+           "start a new run with a run's config and its best weights")
+        ->type_name("RUN");
     app.add_flag(
-        "--dry-run", dry_run_, "print what would be done, and do nothing");
+        "--dry-run",
+        dry_run_,
+        "print what would be done: measures, trains nothing");
     app.add_flag(
         "--no-supervise",
         no_supervise_,
@@ -116,12 +103,17 @@ class TrainCommand : public Command {
   int run(const Invocation& invocation, Console& console) override {
     const config::Config config = read_config();
     if (!dry_run_) console.outlive_output();
+    if (!resume_.empty())
+      if (const std::string done = already_done(config); !done.empty()) {
+        console.print(done);
+        return kDone;
+      }
     if (!dry_run_ && !no_supervise_ && wants_supervisor(current_environment()))
       if (const auto code = run_supervised(
               invocation, console, resume_.empty() ? Changes{} : changes_))
         return *code;
     const auto machine = machine::probe(".");
-    start(invocation, machine, false);
+    start(invocation, machine, false, dry_run_);
     TrainerSide supervisor(current_environment());
     count_signals_in(supervisor.signals());
     InterruptWatch interrupts;
@@ -142,7 +134,9 @@ class TrainCommand : public Command {
     if (dry_run_) {
       const auto plan = train::plan_run(request);
       console.print(
-          config::to_toml(config) + "\n" + plan_text(plan, config) + "\n" +
+          (console.verbose() ? config::to_toml(config)
+                             : config::changed_toml(config)) +
+          "\n" + plan_text(plan, config, console.width()) + "\n" +
           plan::to_text(plan.settings, console.width()) + "\n" +
           memory::to_text(plan.forecast) +
           (plan.parameters.empty()
@@ -208,7 +202,7 @@ class TrainCommand : public Command {
         tracked.beat(heartbeat);
       };
     request.finishing = [&](const auto& result) {
-      console.progress("writing what the run leaves ...");
+      console.progress("saving the model and pictures ...");
       return write_run_artifacts(result, own);
     };
     console.progress("opening the data ...");
@@ -245,6 +239,11 @@ class TrainCommand : public Command {
 
   // A resumed run keeps its config, but for changes that leave it the same run.
   void check_resume() const {
+    if (!from_.empty() && (!config_.empty() || !resume_.empty()))
+      throw UsageError(
+          "[train] --from starts a new run with a run's config: it takes "
+          "neither a config nor --resume.",
+          "Changes go with --epochs, --lr, --set and the like.");
     if (!resume_.empty() && (!config_.empty() || dry_run_))
       throw UsageError(
           "[train] --resume goes on with the run's own config: it takes "
@@ -252,44 +251,37 @@ class TrainCommand : public Command {
           "Leave it out, or start a new run.");
   }
 
+  // What is said of a run that has nothing left to do; empty: it has. With
+  // other changes of the config than of its length it has nothing, either.
+  std::string already_done(const config::Config& config) const {
+    const auto directory = journal::find_run(config.run.dir, resume_);
+    const auto run = journal::summarise(directory);
+    if (run.status != "done" && run.status != "stopped early") return "";
+    for (const auto& change : changes_)
+      if (change.key == "train.epochs" || change.key == "train.max_steps" ||
+          change.key == "train.early_stop")
+        return "";
+    return done_text(run);
+  }
+
   config::Config read_config() {
     try {
-      auto assignments = assignments_;
-      for (const std::string& each : set_)
-        assignments.push_back(config::parse_assignment(each));
+      const auto assignments = flags_.assignments();
       check_resume();
-      // Over file and flags: whoever sets it wants it for every run.
-      if (const auto device = variable(current_environment(), "TEMPER_DEVICE"))
-        if (!device->empty()) {
-          if (const auto unknown = machine::unknown_device(*device))
-            throw Error(
-                cat(unknown->what(), " TEMPER_DEVICE says so."),
-                unknown->hint());
-          assignments.push_back({"device", *device, "TEMPER_DEVICE"});
-        }
       for (const auto& each : assignments) // where it lies is not the run's
         if (each.key != "run.dir") changes_.push_back(each);
-      auto config =
-          config::load(
-              config_.empty() ? std::nullopt
-                              : std::optional<std::filesystem::path>(config_),
-              assignments)
-              .config;
-      track::check_options(track_options(config));
-      config.track.parent =
-          track::lasting_parent(config.track.parent, config.run.dir);
-      track::check_parent(track_options(config), config.run.dir);
-      return config;
+      if (from_.empty()) return TrainFlags::config_of(config_, assignments);
+      return TrainFlags::checked(config_from(from_, assignments));
     } catch (const Error& error) {
       throw UsageError(error.what(), error.hint());
     }
   }
 
   std::string config_;
-  std::vector<config::Assignment> assignments_; // of the short forms
-  std::vector<std::string> set_;
+  TrainFlags flags_;
   std::vector<config::Assignment> changes_; // all that was given
   std::string resume_;
+  std::string from_;
   bool dry_run_ = false;
   bool no_supervise_ = false;
 };

@@ -9,8 +9,11 @@ namespace temper::cli {
 namespace {
 
 constexpr std::size_t kMostAdvice = 3;
-// From this gap between training and validation on it learns by heart.
-constexpr double kMuchByHeart = 0.08;
+// An accuracy in training that is so much better than in validation, after so
+// many epochs and by so many standard errors, is no chance.
+constexpr double kLargeGap = 0.08;
+constexpr std::int64_t kFewEpochs = 3;
+constexpr double kSurely = 3;
 
 std::string percent(double part) {
   return cat(decimals(part * 100, 1), " %");
@@ -78,12 +81,45 @@ std::string again(
 }
 
 bool last_was_best(const train::Outcome& outcome, std::int64_t epochs) {
+  const bool perfect =
+      contains(outcome.best_metric, "accuracy") && outcome.best >= 1;
   return outcome.ending == train::Ending::kDone && !std::isnan(outcome.best) &&
-      outcome.best_epoch + 1 >= epochs;
+      !perfect && outcome.best_epoch + 1 >= epochs;
+}
+
+// The two-proportion test: how many standard errors the accuracies of two sets
+// of predictions are apart.
+double errors_apart(
+    const train::MetricSums& one,
+    const train::MetricSums& two) {
+  const auto n1 = static_cast<double>(one.predictions);
+  const auto n2 = static_cast<double>(two.predictions);
+  const double pooled =
+      static_cast<double>(one.correct + two.correct) / (n1 + n2);
+  const double error = std::sqrt(pooled * (1 - pooled) * (1 / n1 + 1 / n2));
+  return (static_cast<double>(one.correct) / n1 -
+          static_cast<double>(two.correct) / n2) /
+      error;
+}
+
+bool overfits(const train::RunResult& result) {
+  const auto& outcome = result.outcome;
+  if (outcome.train.predictions == 0 || outcome.val.predictions == 0 ||
+      outcome.updates < kFewEpochs * result.plan.updates_per_epoch)
+    return false;
+  const double gap = train::metric(outcome.train, "accuracy") -
+      train::metric(outcome.val, "accuracy");
+  return gap > kLargeGap && errors_apart(outcome.train, outcome.val) > kSurely;
+}
+
+// "98 %", and "97.3 %" where a percent more would say all of them.
+std::string about(double part) {
+  const double percents = part * 100;
+  return cat(decimals(percents, percents > 99 && percents < 100 ? 1 : 0), " %");
 }
 
 // What keeps a network from learning the samples by heart.
-std::string against_learning_by_heart(
+std::string against_overfitting(
     const train::RunPlan& plan,
     const config::Config& config) {
   const bool images = plan.input_shape.size() == 3;
@@ -108,7 +144,10 @@ std::string class_table(
   const auto lines = class_lines(val, classes);
   if (lines.empty()) return "";
   if (lines.front().accuracy >= 1)
-    return "  every class of the validation is recognised without a mistake\n";
+    return cat(
+        "  all ",
+        count_text(val.predictions),
+        " validation samples are classified correctly\n");
   const std::size_t shown = std::min(lines.size(), most);
   const bool all = shown == lines.size();
   const std::string title = all ? "class" : "worst classes";
@@ -160,15 +199,14 @@ Advice next_steps(
         "goes on where it stopped, to the same result");
     return advice;
   }
-  const double seen = train::metric(outcome.train, "accuracy");
-  const double unseen = train::metric(outcome.val, "accuracy");
-  if (seen - unseen > kMuchByHeart)
+  if (overfits(result))
     advice.emplace_back(
-        again(result, config, against_learning_by_heart(result.plan, config)),
-        cat(percent(seen),
-            " right in training, ",
-            percent(unseen),
-            " on new data: it learns by heart"));
+        again(result, config, against_overfitting(result.plan, config)),
+        cat("it overfits: ",
+            about(train::metric(outcome.train, "accuracy")),
+            " on training data, ",
+            about(train::metric(outcome.val, "accuracy")),
+            " on validation data"));
   else if (
       config.train.max_steps > 0 && outcome.updates >= config.train.max_steps)
     advice.emplace_back(
@@ -205,11 +243,21 @@ Advice next_steps(
   return advice;
 }
 
-std::string advice_text(const Advice& advice) {
+std::string advice_text(const Advice& advice, int width) {
+  constexpr std::size_t kIndent = 6;
   if (advice.empty()) return "";
   std::string out = "\n  what to try next\n";
-  for (const auto& [command, why] : advice)
-    out += cat("    ", command, "\n      ", why, "\n");
+  const std::string gap(kIndent, ' ');
+  for (const auto& [command, why] : advice) // commands are for copying: whole
+    out +=
+        cat("    ",
+            command,
+            "\n",
+            gap,
+            join(
+                wrap(why, static_cast<std::size_t>(width) - kIndent),
+                cat("\n", gap)),
+            "\n");
   return out;
 }
 

@@ -25,6 +25,7 @@ Advice next_steps(
     const train::RunResult& result,
     const config::Config& config,
     const std::string& earlier);
-std::string advice_text(const Advice& advice);
+// Reasons are wrapped within `width` columns, commands never.
+std::string advice_text(const Advice& advice, int width = 100);
 
 } // namespace temper::cli

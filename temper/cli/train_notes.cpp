@@ -51,7 +51,8 @@ std::string incident_text(const journal::Event& event) {
       then == "skip"           ? "the batch is passed over."
           : then == "rollback" ? "the run goes back to a good state."
                                : "the run stops.",
-      samples_text(event.json("samples").value_or("")));
+      event.text("cause") ? cat(" ", *event.text("cause"))
+                          : samples_text(event.json("samples").value_or("")));
 }
 
 std::string rollback_text(const journal::Event& event) {
@@ -81,6 +82,7 @@ std::string note_text(const journal::Event& event) {
   if (event.kind == "retry" || event.kind == "micro_batch")
     return cat(
         plain(event.text("why").value_or("")), " (", update_text(event), ").");
+  if (event.kind == "note") return event.text("text").value_or("");
   if (event.kind == "leak")
     return cat(plain(event.text("why").value_or("")), ".");
   return "";

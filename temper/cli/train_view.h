@@ -4,7 +4,6 @@
 // --quiet leaves the summary.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -12,6 +11,8 @@
 #include <vector>
 
 #include "temper/cli/console.h"
+#include "temper/cli/live_line.h"
+#include "temper/cli/start_table.h"
 #include "temper/cli/track_run.h"
 #include "temper/cli/train_notes.h"
 #include "temper/train/run.h"
@@ -29,11 +30,8 @@ class TrainView {
   void finish(const train::RunResult& result);
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   void epoch_line(const journal::Event& event);
   void forecast_line(const journal::Event& event);
-  double seconds_left(const train::Glimpse& glimpse, Clock::time_point now);
 
   Console& console_;
   std::function<Backlog()> backlog_;
@@ -41,27 +39,10 @@ class TrainView {
   std::string noun_ = "samples"; // what goes by in a second
   bool validates_ = false;
   std::optional<std::int64_t> resumed_update_;
-  bool head_shown_ = false;
+  std::string head_shown_; // of the epochs' table; empty: not yet
   TrainNotes notes_;
-  // Where this pass over the data began to be watched.
-  Clock::time_point pass_begin_;
-  std::int64_t pass_first_ = 0;
-  std::int64_t last_step_ = 0;
-  bool was_validating_ = false;
-  Clock::time_point next_shown_;
+  Pace pace_;
+  Pace::Clock::time_point next_shown_;
 };
-
-// The start-up table.
-std::string plan_text(const train::RunPlan& plan, const config::Config& config);
-// One step as the live line has it, within `width` columns: the bar gets what
-// the words leave. `left_s` of the epoch, NaN: not known; `noun` is what a
-// sample is, "images", `behind` how far trackers are, early in the line so that
-// a narrow terminal shows it too; empty: they are not.
-std::string glimpse_text(
-    const train::Glimpse& glimpse,
-    double left_s,
-    const std::string& noun,
-    int width,
-    const std::string& behind = "");
 
 } // namespace temper::cli

@@ -5,23 +5,63 @@
 #include "temper/base/file.h"
 #include "temper/base/text.h"
 #include "temper/config/load.h"
+#include "temper/model/load_weights.h"
+#include "temper/model/weights_file.h"
+#include "temper/train/kept_model.h"
+#include "temper/train/run_data.h"
 #include "temper/train/run_model.h"
+#include "temper/train/run_remains.h"
 
 namespace temper::cli {
 
 namespace fs = std::filesystem;
 
-RunModelAndData model_of_run(const journal::RunDirectory& run) {
-  auto config = config::load(run.config(), {}).config;
+namespace {
+
+// The way of runs that do not carry their model: from config and data.
+graph::Program built_again(
+    const journal::RunDirectory& run,
+    config::Config config) {
   config.model.weights.clear(); // the run's own come in their place
   config.model.freeze.clear();
-  auto data = train::open_data(config, current_environment(), 0);
-  auto chosen = train::choose_model(config, data);
-  if (!chosen.program)
+  if (config.model.name.empty()) config.model.name = train::planned_model(run);
+  try {
+    const auto data = train::open_data(config, current_environment(), 0);
+    return *train::choose_model(config, data).program;
+  } catch (const Error& error) {
     throw Error(
-        cat("[model] ", run.path.string(), " trained a TorchScript file."),
-        "Give its weights: temper export net.pt2 --weights the run's folder.");
-  return {std::move(data), std::move(*chosen.program)};
+        cat("[model] ",
+            run.path.string(),
+            " was made by an earlier temper and does not carry its model. "
+            "Building it again from its data failed: ",
+            error.what()),
+        "Run this where the run was trained, or resume the run there once: "
+        "then it carries its model.");
+  }
+}
+
+} // namespace
+
+graph::Program model_of_run(const journal::RunDirectory& run) {
+  if (auto kept = train::kept_model(run)) return *std::move(kept);
+  auto config = config::load(run.config(), {}).config;
+  if (fs::path(config.model.name).extension() == ".pt")
+    throw Error(
+        cat("[model] ",
+            run.path.string(),
+            " trained a TorchScript file, ",
+            config.model.name,
+            ", which temper does not look into: it cannot write it in another "
+            "form."),
+        "Its tensors are in checkpoints/best of the run, as safetensors; or "
+        "export the network with torch.export and give the run as --weights: "
+        "temper export net.pt2 --weights RUN.");
+  return built_again(run, std::move(config));
+}
+
+std::string schema_of_run(const journal::RunDirectory& run) {
+  constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+  return read_small_file(run.path / "schema.json", kMostBytes).value_or("");
 }
 
 fs::path best_weights(const journal::RunDirectory& run) {
@@ -29,6 +69,12 @@ fs::path best_weights(const journal::RunDirectory& run) {
       read_small_file(run.checkpoints() / "best", 4096).value_or("");
   const fs::path folder = run.checkpoints() / std::string(trim(best));
   return !best.empty() && fs::exists(folder) ? folder : run.path;
+}
+
+graph::Program trained_model(const journal::RunDirectory& run) {
+  const auto file = model::read_weights(best_weights(run));
+  return model::load_weights(model_of_run(run), file.weights, file.name)
+      .program;
 }
 
 } // namespace temper::cli

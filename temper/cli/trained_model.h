@@ -7,20 +7,22 @@
 
 #include "temper/graph/program.h"
 #include "temper/journal/run_directory.h"
-#include "temper/train/run_data.h"
 
 namespace temper::cli {
 
-struct RunModelAndData {
-  train::RunData data; // it says how many inputs and outputs there are
-  graph::Program program;
-};
-// As the run's config describes it, with fresh weights. Error for a
-// TorchScript file.
-RunModelAndData model_of_run(const journal::RunDirectory& run);
+// The model with zeros for weights. A run carries it; one of an earlier temper
+// does not, and then its data and its model's file have to be there to build it
+// again. Error for a TorchScript file.
+graph::Program model_of_run(const journal::RunDirectory& run);
+
+// Its schema.json; empty for a run of an earlier temper.
+std::string schema_of_run(const journal::RunDirectory& run);
 
 // The best checkpoint, or the run itself where there is none yet: what
 // model::read_weights takes.
 std::filesystem::path best_weights(const journal::RunDirectory& run);
+
+// The model with these weights.
+graph::Program trained_model(const journal::RunDirectory& run);
 
 } // namespace temper::cli

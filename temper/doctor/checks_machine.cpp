@@ -136,6 +136,19 @@ Found thermal(const Evidence& evidence) {
   return check;
 }
 
+Found load(const Evidence& evidence) {
+  if (!evidence.load) return std::nullopt;
+  Check check{
+      kGroup, "load", machine::to_text(*evidence.load), Verdict::ok, "", ""};
+  if (!evidence.load->busy()) return check;
+  check.verdict = Verdict::note;
+  check.advice =
+      "Runs are slower meanwhile, and several threads may stall: settings that "
+      "are measured now are not remembered. Let the other programs finish "
+      "before a long run.";
+  return check;
+}
+
 } // namespace
 
 std::vector<CheckFunction> machine_checks() {
@@ -147,7 +160,8 @@ std::vector<CheckFunction> machine_checks() {
       virtual_machine,
       swap,
       memory_pressure,
-      thermal};
+      thermal,
+      load};
 }
 
 } // namespace temper::doctor

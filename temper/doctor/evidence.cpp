@@ -36,6 +36,7 @@ Evidence gather(
   evidence.machine = machine;
   evidence.environment = environment;
   evidence.requested_device = requested_device;
+  const auto load = machine::watch_load(machine.cpu);
   evidence.sample = machine::Gauges().read();
   progress("the devices");
   evidence.devices = machine::list_devices(machine);
@@ -45,6 +46,7 @@ Evidence gather(
     progress("the matrix product");
     evidence.blas = measure_blas(libraries);
   }
+  evidence.load = load(); // before the disk, whose work others do
   progress("the disk");
   evidence.disk = measure_disk(
       machine::nearest_existing(machine.disk.path), kDiskBytes, kDiskSeconds);

@@ -12,6 +12,7 @@
 #include "temper/base/environment.h"
 #include "temper/machine/devices.h"
 #include "temper/machine/gauges.h"
+#include "temper/machine/load.h"
 #include "temper/machine/machine.h"
 
 namespace temper::doctor {
@@ -32,6 +33,7 @@ struct DiskSpeed {
 struct Evidence {
   machine::Machine machine;
   machine::Sample sample;
+  std::optional<machine::Load> load; // while the evidence was gathered
   Environment environment;
   std::vector<machine::DeviceReport> devices;
   std::string requested_device = "auto";

@@ -96,6 +96,9 @@ TEST(Cli, AFlagWithoutItsValueOrWithAWrongOneIsAUsageError) {
   const auto missing = temper({"doctor", "--device"});
   EXPECT_EQ(missing.code, 2);
   EXPECT_THAT(missing.err, HasSubstr("--device needs a value."));
+  const auto twice = temper({"train", "--epochs", "1", "--epochs", "2"});
+  EXPECT_EQ(twice.code, 2);
+  EXPECT_THAT(twice.err, HasSubstr("--epochs was given more than once."));
   const auto wrong = temper({"doctor", "--device", "gpx"});
   EXPECT_EQ(wrong.code, 2);
   EXPECT_EQ(wrong.out, "");
@@ -103,6 +106,24 @@ TEST(Cli, AFlagWithoutItsValueOrWithAWrongOneIsAUsageError) {
       wrong.err,
       AllOf(
           HasSubstr("unknown device \"gpx\""), HasSubstr("Did you mean gpu?")));
+}
+
+TEST(Cli, AKeyOfTheConfigIsExplained) {
+  const auto key = temper({"help", "config", "data.augment"});
+  EXPECT_EQ(key.code, 0);
+  EXPECT_THAT(
+      key.out,
+      AllOf(HasSubstr("data.augment: "), HasSubstr("takes    one of")));
+  const auto wrong = temper({"help", "config", "data.augmnt"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("Did you mean data.augment?"));
+  EXPECT_EQ(temper({"help", "doctor", "surplus"}).code, 2);
+}
+
+TEST(Cli, FlagsShowTheirTypeWithoutAnotherProgramsWords) {
+  EXPECT_THAT(
+      temper({"help", "runs"}).out,
+      AllOf(HasSubstr("--keep N "), Not(HasSubstr("NONNEGATIVE"))));
 }
 
 TEST(Cli, OutputThatCannotBeWrittenIsAFailure) {
@@ -157,7 +178,7 @@ TEST(Start, VerboseSaysWhatIsSetAndWhy) {
 TEST(Start, FallbackStartsTheProgramAgainOnce) {
   if (tests::emulated()) GTEST_SKIP() << "the kernel cannot start arm64 code";
   const auto run = temper({"--mps-fallback", "-v", "doctor"});
-  const std::string again = "started again with the MPS fallback on";
+  const std::string again = "started again with other variables";
   const auto at = run.err.find(again);
   ASSERT_NE(at, std::string::npos) << run.err;
   EXPECT_EQ(run.err.find(again, at + 1), std::string::npos);

@@ -12,6 +12,8 @@
 
 #include "run_temper.h"
 #include "temper/base/text.h"
+#include "tests/data/small_image.h"
+#include "tests/data/tar_writer.h"
 #include "tests/temp_folder.h"
 
 namespace temper {
@@ -55,6 +57,8 @@ TEST_F(DataCommand, ManualHoldsTheActionsTheFlagsAndTheSources) {
         "--out FILE",
         "cifar10",
         "csv:PATH",
+        "cmd:PROGRAM",
+        "--bad WHAT",
         "Exit codes:",
         "130"})
     EXPECT_THAT(manual.out, HasSubstr(part));
@@ -138,6 +142,118 @@ TEST_F(DataCommand, PackWritesAFileThatChecks) {
   EXPECT_THAT(run.out, HasSubstr("pack:" + out));
   const auto packed = temper({"check", "pack:" + out});
   EXPECT_EQ(packed.code, 0) << packed.out << packed.err;
+}
+
+TEST_F(DataCommand, ABrokenFileIsLeftOutWhereAskedTo) {
+  for (int i = 0; i < 20; ++i)
+    picture(cat(i % 2 == 0 ? "cat/" : "dog/", i, ".ppm"), 10 * i);
+  std::ofstream(folder_ / "photos/dog/broken.jpg") << "\xff\xd8\xff\xe0 no";
+  const std::string out = (folder_ / "photos.tpk").string();
+  const auto refused = temper({"pack", photos(), "--out", out});
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(
+      refused.err, AllOf(HasSubstr("broken.jpg"), HasSubstr("--bad skip")));
+  const auto packed = temper({"pack", photos(), "--out", out, "--bad", "skip"});
+  EXPECT_EQ(packed.code, 0) << packed.err;
+  EXPECT_THAT(packed.out, HasSubstr("1 bad sample left out"));
+  EXPECT_EQ(temper({"check", out}).code, 0);
+  const auto checked = temper({"check", photos(), "--bad", "skip"});
+  EXPECT_EQ(checked.code, 0);
+  EXPECT_THAT(checked.out, HasSubstr("broken.jpg"));
+}
+
+TEST_F(DataCommand, AnEmptyClassAndOtherFilesAreReported) {
+  for (int i = 0; i < 10; ++i)
+    picture(cat(i % 2 == 0 ? "cat/" : "dog/", i, ".ppm"), 20 * i);
+  temp_.write("photos/dog/old.gif", "GIF89a");
+  fs::create_directory(folder_ / "photos/emptyclass");
+  const auto run = temper({"check", (folder_ / "photos").string()});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(
+      run.err,
+      AllOf(
+          HasSubstr("photos/emptyclass has no images."), HasSubstr("1 .gif")));
+  EXPECT_THAT(run.out, HasSubstr("(empty: emptyclass)"));
+}
+
+TEST_F(DataCommand, KeysOfTheConfigAreTakenWithSet) {
+  std::string rows = "rooms,price,area\n";
+  for (int i = 0; i < 40; ++i)
+    rows += cat(i % 5, ",", 1000 * i, ",", 10.5 * i, "\n");
+  const std::string table = temp_.write("house.csv", rows).string();
+  const auto run =
+      temper({"check", table, "--set", "target=rooms:class", "--seed", "3"});
+  EXPECT_EQ(run.code, 0) << run.out << run.err;
+  EXPECT_THAT(run.out, HasSubstr("classes: 5"));
+  const auto wrong = temper({"check", table, "--set", "train.batch=3"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("keys of [data]"));
+  const auto misspelt = temper({"check", table, "--set", "targt=rooms"});
+  EXPECT_NE(misspelt.code, 0);
+  EXPECT_THAT(misspelt.err, HasSubstr("data.target"));
+}
+
+TEST_F(DataCommand, TheColumnsOfATableAreShown) {
+  std::string rows = "rooms,area,city,price\n";
+  for (int i = 0; i < 40; ++i)
+    rows +=
+        cat(1 + i % 5,
+            ",",
+            i % 10 == 0 ? "" : cat(20 + i, ".5"),
+            ",",
+            i % 2 == 0 ? "Berlin" : "Hamburg",
+            ",",
+            1000 * i,
+            "\n");
+  const std::string table = temp_.write("house.csv", rows).string();
+  const auto run =
+      temper({"check", table, "--set", "val_fraction=0", "--target", "price"});
+  EXPECT_EQ(run.code, 0) << run.out << run.err;
+  EXPECT_THAT(
+      run.out,
+      AllOf(
+          HasSubstr("rooms   number    1 to 5"),
+          HasSubstr("city    category  2: Berlin, Hamburg"),
+          HasSubstr("Target: price, a number")));
+  const auto at = run.out.find("Target:");
+  EXPECT_EQ(run.out.find("Target:", at + 1), std::string::npos) << "said twice";
+  const auto json = nlohmann::json::parse(
+      temper({"check", table, "--set", "val_fraction=0", "--json"}).out);
+  EXPECT_EQ(json.at("columns").at(1).at("name"), "area");
+  EXPECT_EQ(json.at("columns").at(1).at("missing"), 4);
+}
+
+TEST_F(DataCommand, AProgramsSamplesAreCheckedAndNotPacked) {
+  std::string tar;
+  for (int i = 0; i < 12; ++i) {
+    tar += data::tar_member(cat(i, ".ppm"), data::small_image(i, 6, 6));
+    tar += data::tar_member(cat(i, ".cls"), cat(i % 3));
+  }
+  const std::string program =
+      "cmd:cat " + temp_.write("a.tar", tar + data::tar_end()).string();
+  const auto run = temper({"check", program});
+  EXPECT_EQ(run.code, 0) << run.out << run.err;
+  EXPECT_THAT(
+      run.out, AllOf(HasSubstr("12 samples"), HasSubstr("all 6 x 6 RGB")));
+  EXPECT_THAT(
+      temper({"check", program, "--set", "limit=5"}).out,
+      HasSubstr("5 samples"));
+  const auto refused =
+      temper({"pack", program, "--out", (folder_ / "a.tpk").string()});
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("tar:FILE"));
+}
+
+TEST_F(DataCommand, ShowOfATableSaysWhereToLookInstead) {
+  const std::string table =
+      temp_.write("a.csv", "x,y\n1,a\n2,b\n3,a\n4,b\n").string();
+  const auto run = temper({"show", table});
+  EXPECT_EQ(run.code, 1);
+  EXPECT_THAT(
+      run.err,
+      AllOf(
+          HasSubstr("temper data check " + table),
+          Not(HasSubstr("data.augment"))));
 }
 
 TEST_F(DataCommand, CtrlCLeavesNoPartOfAPack) {

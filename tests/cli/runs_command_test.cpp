@@ -5,10 +5,12 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "run_temper.h"
 #include "temper/base/text.h"
 #include "temper/journal/journal.h"
+#include "temper/journal/run_lock.h"
 #include "tests/temp_folder.h"
 #include "tests/track/sqlite_rows.h"
 
@@ -80,6 +82,8 @@ TEST_F(RunsCommand, a_run_is_in_mlflows_database_with_its_model) {
         "plan.json",
         "machine.json",
         "confusion_matrix.png",
+        "curves.png",
+        "curves.svg",
         "sample_predictions.png",
         "checkpoints.json",
         "trace.json",
@@ -236,6 +240,27 @@ TEST_F(RunsCommand, gc_shows_first_and_removes_when_told) {
   EXPECT_THAT(runs({"gc"}).out, HasSubstr("nothing to remove")); // the youngest
   EXPECT_EQ(runs({"gc", "--keep", "0", "--yes"}).code, 0);
   EXPECT_FALSE(fs::exists(folder_ / "runs/k"));
+}
+
+TEST_F(RunsCommand, a_run_under_way_says_where_it_is) {
+  write_killed("k");
+  const journal::RunLock trained({folder_ / "runs/k"});
+  EXPECT_THAT(
+      runs({"list"}).out,
+      AllOf(HasSubstr("running"), HasSubstr("update 1, loss 0.5000")));
+  EXPECT_THAT(
+      runs({"show", "k"}).out,
+      AllOf(
+          HasSubstr("running, update 1, loss 0.5000; "),
+          HasSubstr("no epoch has ended yet"),
+          Not(HasSubstr("unfinished"))));
+  EXPECT_THAT(runs({"gc", "--keep", "0"}).out, HasSubstr("nothing to remove"));
+}
+
+TEST_F(RunsCommand, config_values_in_json_have_their_types) {
+  write_killed("k");
+  const auto all = nlohmann::json::parse(runs({"list", "--json"}).out);
+  EXPECT_EQ(all.at(0).at("config").at("seed"), nlohmann::json(1));
 }
 
 TEST_F(RunsCommand, lists_are_tables_json_and_csv) {

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "run_temper.h"
 #include "temper/base/text.h"
 #include "tests/temp_folder.h"
@@ -13,6 +15,7 @@ using testing::AllOf;
 using testing::AnyOf;
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 
 class TrainCommand : public testing::Test {
  protected:
@@ -164,12 +167,30 @@ TEST_F(TrainCommand, weights_depend_on_the_seed_and_not_on_the_workers) {
   EXPECT_FALSE(one == weights("1", "1"));
 }
 
+TEST_F(TrainCommand, a_run_that_is_done_is_said_to_be_in_one_line) {
+  ASSERT_EQ(train(tiny({"--set", "run.name=x"})).code, 0);
+  const std::string before =
+      tests::read_bytes(folder_ / "runs/x/journal.jsonl");
+  const auto again = train({"--resume", "x"});
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_THAT(again.out, StartsWith("x is already done: 3 epochs, "));
+  EXPECT_EQ(std::count(again.out.begin(), again.out.end(), '\n'), 1);
+  EXPECT_EQ(tests::read_bytes(folder_ / "runs/x/journal.jsonl"), before);
+}
+
 TEST_F(TrainCommand, a_resumed_run_keeps_its_config_and_says_so) {
   ASSERT_EQ(train(tiny({"--set", "run.name=x"})).code, 0);
+  // Killed before it could say that it was done.
+  const auto journal = folder_ / "runs/x/journal.jsonl";
+  const std::string lines = tests::read_bytes(journal);
+  folder_.write(
+      "runs/x/journal.jsonl",
+      lines.substr(0, lines.rfind('\n', lines.size() - 2) + 1));
   const auto again = train({"--resume", "x"});
   EXPECT_EQ(again.code, 0) << again.err;
   EXPECT_THAT(
-      again.out, AllOf(HasSubstr("3 epochs"), HasSubstr("goes on   after")));
+      again.out,
+      AllOf(HasSubstr("3 epochs"), HasSubstr("resumed   at update")));
   const auto other = train({"--resume", "x", "--epochs", "9"});
   EXPECT_EQ(other.code, 2);
   EXPECT_THAT(other.err, HasSubstr("another learning rate"));
@@ -192,7 +213,12 @@ TEST_F(TrainCommand, a_dry_run_has_a_table_of_parameters) {
 TEST_F(TrainCommand, a_dry_run_prints_the_plan_and_writes_nothing) {
   const auto dry = train(tiny({"--dry-run"}));
   ASSERT_EQ(dry.code, 0) << dry.err;
-  EXPECT_THAT(dry.out, AllOf(HasSubstr("[train]"), HasSubstr("parameters")));
+  EXPECT_THAT(
+      dry.out,
+      AllOf(
+          HasSubstr("[data]\nsource = "),
+          HasSubstr("parameters"),
+          Not(HasSubstr("momentum")))); // a default is no news
   EXPECT_FALSE(std::filesystem::exists(folder_ / "runs"));
 }
 

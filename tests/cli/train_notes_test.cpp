@@ -31,6 +31,16 @@ TEST(TrainNotes, a_bad_batch_is_named_with_its_samples_and_what_is_done) {
   EXPECT_THAT(note_text(bad_batch("stop")), HasSubstr(": the run stops."));
 }
 
+TEST(TrainNotes, the_sample_that_spoils_a_batch_is_named_instead_of_all) {
+  Event event = bad_batch("skip");
+  event.fields.emplace_back(
+      "cause", std::string("x.npy[17] cannot be used: input 3 of 8 is NaN."));
+  EXPECT_EQ(
+      note_text(event),
+      "[train] the loss became nan in update 1201: the batch is passed over. "
+      "x.npy[17] cannot be used: input 3 of 8 is NaN.");
+}
+
 TEST(TrainNotes, what_was_changed_is_said) {
   EXPECT_EQ(
       note_text(

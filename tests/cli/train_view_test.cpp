@@ -6,8 +6,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 
 #include "temper/base/text.h"
+#include "temper/cli/figures.h"
 #include "temper/cli/train_ending.h"
 
 namespace temper::cli {
@@ -57,6 +59,70 @@ TEST(LiveLine, on_a_narrow_terminal_the_bar_goes_before_the_words) {
         static_cast<std::size_t>(width));
 }
 
+// Cut anywhere else, "12345 images/s" would read as another number.
+TEST(LiveLine, leaves_whole_fields_out_and_cuts_none) {
+  const std::string all = glimpse_text(a_glimpse(), 12, "images", 200);
+  const std::string fields = all.substr(all.find("117/469"));
+  std::set<std::string> known{"epoch 2/3 117/469"};
+  for (std::size_t at = 0; at != std::string::npos;) {
+    const auto end = fields.find("  ", at);
+    known.insert(fields.substr(at, end - at));
+    at = end == std::string::npos ? end : end + 2;
+  }
+  for (int width = 1; width < 130; ++width) {
+    const std::string line = glimpse_text(a_glimpse(), 12, "images", width);
+    EXPECT_LT(line.size(), static_cast<std::size_t>(std::max(width, 1)))
+        << line;
+    if (line.empty() || contains(line, "[")) continue;
+    for (std::size_t at = 0; at != std::string::npos;) {
+      const auto end = line.find("  ", at);
+      EXPECT_EQ(known.count(line.substr(at, end - at)), 1U) << line;
+      at = end == std::string::npos ? end : end + 2;
+    }
+  }
+  EXPECT_THAT(
+      glimpse_text(a_glimpse(), 12, "images", 60),
+      AllOf(HasSubstr("loss 0.4321"), HasSubstr("12.0 s left")));
+}
+
+TEST(LiveLine, time_left_and_speed_are_of_the_same_seconds) {
+  Pace pace;
+  auto now = Pace::Clock::now();
+  train::Glimpse glimpse = a_glimpse();
+  glimpse.samples = 64;
+  glimpse.steps = 900;
+  for (glimpse.step = 1; glimpse.step <= 700; ++glimpse.step) {
+    // The first step warms up; half way it becomes three times as slow.
+    now += std::chrono::milliseconds(glimpse.step > 350 ? 300 : 100);
+    const auto reading = pace.see(glimpse, now);
+    if (glimpse.step == 1) {
+      EXPECT_EQ(reading.samples_per_s, 0);
+      EXPECT_TRUE(std::isnan(reading.left_s));
+      continue;
+    }
+    EXPECT_NEAR(
+        reading.left_s * reading.samples_per_s,
+        static_cast<double>(64 * (glimpse.steps - glimpse.step)),
+        1e-3);
+  }
+  EXPECT_NEAR(pace.see(glimpse, now).left_s, 199 * 0.3, 2);
+  glimpse.step = 1; // the next epoch
+  EXPECT_TRUE(std::isnan(pace.see(glimpse, now).left_s));
+}
+
+TEST(Figures, large_and_small_ones_have_four_digits_at_most) {
+  EXPECT_EQ(figure_text(0.43214), "0.4321");
+  EXPECT_EQ(figure_text(12.34567), "12.3457");
+  EXPECT_EQ(figure_text(123.4567), "123.5");
+  EXPECT_EQ(figure_text(45678.9), "45679");
+  EXPECT_EQ(figure_text(11777662985.1022), "1.178e+10");
+  EXPECT_EQ(figure_text(-1e33), "-1e+33");
+  EXPECT_EQ(figure_text(0.0000432), "4.3e-05");
+  EXPECT_EQ(figure_text(0), "0.0000");
+  EXPECT_EQ(figure_text(std::nan("")), "-");
+  EXPECT_EQ(figure_text(HUGE_VAL), "inf");
+}
+
 TEST(LiveLine, has_how_far_trackers_are_behind_even_when_it_is_narrow) {
   EXPECT_EQ(backlog_text({}), "");
   EXPECT_EQ(backlog_text({1240, 0}), "mlflow 1,240 behind");
@@ -101,10 +167,47 @@ TEST(StartTable, has_model_parameters_data_and_device) {
       plan_text(plan, {}),
       AllOf(
           HasSubstr("resnet18, 11,181,642 parameters, 5,130 of them trained"),
-          HasSubstr("900 images to train on, 100 to validate, 2 classes"),
-          HasSubstr("3 x 224 x 224"),
+          HasSubstr(
+              "900 images of 3 x 224 x 224 to train on, 100 to validate, 2 "),
+          HasSubstr("learning rate 0.001 cosine"),
           HasSubstr("mps, contiguous, 8 threads, fp32"),
-          HasSubstr("mps: 4x faster than the CPU")));
+          HasSubstr("device    mps (4x faster than the CPU)")));
+}
+
+TEST(StartTable, has_reasons_that_were_measured_and_the_others_as_details) {
+  train::RunPlan plan;
+  plan.settings.device = {"cpu", "nothing else to choose from"};
+  plan.settings.threads = {"1", "33.1 ms a step, 2 threads: 405 ms"};
+  EXPECT_THAT(
+      plan_text(plan, {}, 100, false),
+      AllOf(
+          HasSubstr("threads   1 (33.1 ms a step"),
+          Not(HasSubstr("nothing else"))));
+  EXPECT_THAT(
+      plan_text(plan, {}, 100, true),
+      HasSubstr("cpu (nothing else to choose from)"));
+}
+
+TEST(StartTable, is_wrapped_between_words_within_the_window) {
+  train::RunPlan plan;
+  plan.engine.model = "resnet18";
+  plan.settings.threads = {"1", "33.1 ms a step, 2 threads: 405 ms"};
+  plan.source = "folder:photos";
+  plan.notes = {"a note of more words than a narrow window has room for"};
+  for (const int width : {44, 60, 80, 120})
+    for (const std::string& line : split(plan_text(plan, {}, width), '\n'))
+      EXPECT_LE(line.size(), static_cast<std::size_t>(width)) << line;
+}
+
+TEST(StartTable, one_epoch_of_warm_up_is_no_plural) {
+  train::RunPlan plan;
+  plan.settings.threads = {"1", "as asked"};
+  config::Config config;
+  config.schedule.warmup = 1;
+  EXPECT_THAT(plan_text(plan, config), HasSubstr("after 1 epoch of warm-up"));
+  config.schedule.warmup = 0.5;
+  EXPECT_THAT(
+      plan_text(plan, config), HasSubstr("after 0.5 epochs of warm-up"));
 }
 
 TEST(StartTable, one_is_no_plural) {
@@ -125,6 +228,53 @@ TEST(EndTable, one_is_no_plural) {
   EXPECT_THAT(
       testing::internal::GetCapturedStdout(),
       HasSubstr("stopped   1 update in"));
+}
+
+TEST(EndTable, one_that_stopped_early_says_since_when) {
+  Console console(Environment{});
+  TrainView view(console, {});
+  config::Config config;
+  config.train.early_stop = 2;
+  testing::internal::CaptureStdout();
+  train::RunPlan plan;
+  plan.settings.threads = {"1", "as asked"};
+  view.start(plan, config);
+  train::RunResult result;
+  result.outcome.ending = train::Ending::kEarly;
+  result.outcome.best_metric = "val_accuracy";
+  result.outcome.best_epoch = 2; // a tie, which the loss broke
+  result.outcome.improved_epoch = 0;
+  view.finish(result);
+  EXPECT_THAT(
+      testing::internal::GetCapturedStdout(),
+      AllOf(
+          HasSubstr(
+              "stopped early: val_accuracy has not improved since epoch 1"),
+          HasSubstr("(early_stop = 2)")));
+}
+
+std::string forecast_line(std::int64_t measured, std::int64_t forecast) {
+  Console console(Environment{});
+  TrainView view(console, {});
+  testing::internal::CaptureStdout();
+  view.see(journal::Event{
+      "forecast_check",
+      0,
+      {{"measured_bytes", measured << 20},
+       {"forecast_bytes", forecast << 20},
+       {"error",
+        static_cast<double>(forecast - measured) /
+            static_cast<double>(measured)}}});
+  return testing::internal::GetCapturedStdout();
+}
+
+TEST(ForecastLine, has_both_numbers_only_when_they_differ) {
+  EXPECT_EQ(
+      forecast_line(100, 104),
+      "  memory    peak 100 MiB of tensors, as forecast\n");
+  EXPECT_EQ(
+      forecast_line(2, 25),
+      "  memory    peak 2.0 MiB of tensors, forecast 25.0 MiB\n");
 }
 
 // Class c is right in `right[c]` of 10, and else taken for the class after it.
@@ -164,8 +314,9 @@ TEST(ClassTable, shows_at_most_so_many) {
 
 TEST(ClassTable, is_not_there_without_classes_and_short_when_all_is_right) {
   EXPECT_THAT(class_table({}, {}, 10), IsEmpty());
-  EXPECT_THAT(
-      class_table(confused({10, 10}), {}, 10), HasSubstr("without a mistake"));
+  EXPECT_EQ(
+      class_table(confused({10, 10}), {}, 10),
+      "  all 20 validation samples are classified correctly\n");
   train::MetricSums one = confused({5, 10});
   one.confusion[2] = one.confusion[3] = 0; // no sample of the second
   EXPECT_THAT(class_table(one, {}, 10), Not(HasSubstr("nan")));
@@ -210,16 +361,45 @@ TEST(NextSteps, a_run_that_still_improved_is_to_be_longer) {
       advice_text(next_steps(past, {}, "")), Not(HasSubstr("--epochs")));
 }
 
-TEST(NextSteps, one_that_learns_by_heart_gets_something_against_it) {
+// The same accuracies of `times` as many samples.
+train::MetricSums more_of(train::MetricSums sums, std::int64_t times) {
+  sums.predictions *= times;
+  sums.correct *= times;
+  sums.samples *= times;
+  return sums;
+}
+
+TEST(NextSteps, one_that_overfits_gets_something_against_it) {
   train::RunResult result = a_result();
-  result.outcome.train = confused({10, 10});
-  result.outcome.val = confused({8, 9});
+  result.plan.updates_per_epoch = 10;
+  result.outcome.updates = 100;
+  result.outcome.train = more_of(confused({10, 10}), 100);
+  result.outcome.val = more_of(confused({8, 9}), 10);
   config::Config config;
+  EXPECT_EQ(
+      next_steps(result, config, "")[0].second,
+      "it overfits: 100 % on training data, 85 % on validation data");
   EXPECT_THAT(
       next_steps(result, config, "")[0].first, HasSubstr("data.augment=cifar"));
   config.data.augment = "strong";
   EXPECT_THAT(
       next_steps(result, config, "")[0].first, HasSubstr("weight_decay"));
+}
+
+TEST(NextSteps, a_gap_that_may_be_chance_is_no_overfitting) {
+  train::RunResult result = a_result();
+  result.plan.updates_per_epoch = 10;
+  result.outcome.updates = 100;
+  result.outcome.train = confused({10, 10});
+  result.outcome.val = confused({8, 9}); // of 20 samples
+  EXPECT_THAT(
+      advice_text(next_steps(result, {}, "")), Not(HasSubstr("overfits")));
+  result.outcome.train = more_of(confused({10, 10}), 100);
+  result.outcome.val = more_of(confused({8, 9}), 100);
+  EXPECT_THAT(advice_text(next_steps(result, {}, "")), HasSubstr("overfits"));
+  result.outcome.updates = 20; // two epochs: it has hardly begun
+  EXPECT_THAT(
+      advice_text(next_steps(result, {}, "")), Not(HasSubstr("overfits")));
 }
 
 TEST(NextSteps, at_most_three_with_comparison_and_export) {

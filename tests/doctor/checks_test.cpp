@@ -74,6 +74,15 @@ TEST(Checks, HeatIsReported) {
   sick.expect("thermal level", Verdict::bad, "cool");
 }
 
+TEST(Checks, OtherProgramsOnTheProcessorAreANote) {
+  Sick sick;
+  sick.evidence.load = machine::Load{.others = 0.2, .cores = 8, .usable = 8};
+  sick.expect("load", Verdict::ok, "0.2 of 8 cores used by others");
+  sick.evidence.load->others = 6.5;
+  sick.evidence.load->average = 12;
+  sick.expect("load", Verdict::note, "6.5 of 8 cores, load 12.0");
+}
+
 TEST(Checks, AVirtualMachineIsANote) {
   Sick sick;
   sick.evidence.machine.platform.vm = "kvm";
