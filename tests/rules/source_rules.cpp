@@ -28,7 +28,8 @@ const std::map<std::string, Rooms>& arrows() {
       "model",
       "memory",
       "checkpoint",
-      "train"};
+      "train",
+      "plot"};
   static const std::map<std::string, Rooms> table{
       {"base", {}},
       {"libtorch", {"base"}},
@@ -57,6 +58,7 @@ const std::map<std::string, Rooms>& arrows() {
         "checkpoint"}},
       {"supervise", {"base", "journal", "machine"}},
       {"track", {"base", "journal", "machine"}},
+      {"plot", {"base"}},
       {"doctor", below_tools},
       {"bench", below_tools},
       {"parity", below_tools},
@@ -70,7 +72,9 @@ const std::map<std::string, Rooms>& arrows() {
 const std::set<std::string> kMayPrint{"base/log.cpp", "cli/console.cpp"};
 // main, and what cannot be unwound: a second Ctrl-C, a run that hangs.
 const std::set<std::string> kMayExit{
-    "cli/main.cpp", "cli/interrupt.cpp", "cli/leave.cpp"};
+    "cli/main.cpp",
+    "cli/interrupt.cpp",
+    "cli/leave.cpp"};
 
 // Raw strings hold other languages; their lines stay, so that numbers fit.
 std::string without_raw_strings(const std::string& text) {

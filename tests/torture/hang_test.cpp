@@ -59,7 +59,9 @@ TEST_P(Hang, it_is_named_and_the_run_completes) {
       {{"LD_PRELOAD", TEMPER_HANG_SHIM},
        {"HANG_CALL", place.call},
        {"HANG_PATH", place.path},
-       {"HANG_ONCE", folder.text("once")}});
+       {"HANG_ONCE", folder.text("once")},
+       // Files are read for their sums before the run has a journal.
+       {"HANG_AFTER", run.directory().journal().string()}});
   ASSERT_EQ(training.wait(), 0) << training.output();
   EXPECT_TRUE(std::filesystem::exists(folder / "once"));
   const auto events = journal_of(run);

@@ -27,8 +27,9 @@ class Kill : public testing::Test {
     return run;
   }
   // Undisturbed.
-  std::string reference() const {
+  std::string reference(const std::string& network = "net.pt2") const {
     SmallRun run = small("reference");
+    run.network = network;
     run.flags = {"--no-supervise"};
     Training training(run);
     EXPECT_EQ(training.wait(), 0) << training.output();
@@ -92,6 +93,30 @@ TEST_F(Kill, a_trainer_that_is_killed_again_and_again_ends_as_if_it_never_was) {
   }
   EXPECT_EQ(lost, 0);
   RecordProperty("cases", kills);
+  RecordProperty("failures", lost);
+}
+
+TEST_F(Kill, a_network_with_tied_weights_goes_on_as_if_it_never_was_killed) {
+  write_tied_network(folder_ / "tied.pt2");
+  const std::string undisturbed = reference("tied.pt2");
+  int lost = 0;
+  const int wanted = cases(1, 50);
+  for (int round = 0; round < wanted; ++round) {
+    SmallRun run = small(cat("tied-", round));
+    run.network = "tied.pt2";
+    Training training(run);
+    for (const std::int64_t step : {run.steps / 4, run.steps / 2}) {
+      ASSERT_TRUE(training.reach(step)) << training.output();
+      const auto trainer = training.trainer();
+      ASSERT_TRUE(trainer);
+      training.replace(*trainer);
+    }
+    EXPECT_EQ(training.wait(), 0) << training.output();
+    EXPECT_EQ(faults_of_journal(journal_of(run), run.steps), "");
+    EXPECT_EQ(state_of(run), undisturbed);
+    if (state_of(run) != undisturbed) ++lost;
+  }
+  RecordProperty("cases", 2 * wanted);
   RecordProperty("failures", lost);
 }
 

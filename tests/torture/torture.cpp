@@ -27,7 +27,10 @@ struct Gate {
 };
 
 constexpr Gate kGates[] = {
-    {"kill -9 of the trainer", "temper_torture_tests", "Kill.*"},
+    {"kill -9 of the trainer", "temper_torture_tests", "Kill.a_trainer*"},
+    {"kill -9, .pt2 with tied weights",
+     "temper_torture_tests",
+     "Kill.a_network_with_tied*"},
     {"kill after every system call of the writer",
      "temper_crash_tests",
      "Crash.killed_*"},

@@ -76,7 +76,10 @@ void forget_disturbances(nlohmann::json& about) {
   for (const char* key : {"journal_offset", "number", "config", "sum"})
     about.erase(key);
   auto loop = nlohmann::json::parse(about.value("loop", ""), nullptr, false);
-  if (loop.is_object()) loop.erase("seconds");
+  if (loop.is_object()) {
+    loop.erase("seconds");
+    loop.erase("spent_s");
+  }
   about["loop"] = loop;
 }
 

@@ -32,6 +32,9 @@ int repeats(int short_form);
 // convolution, BatchNorm, dropout. Writes a .pt2 file.
 void write_small_network(const std::filesystem::path& path);
 
+// Two of its convolutions have one weight: again.weight is and_again.weight.
+void write_tied_network(const std::filesystem::path& path);
+
 // Arguments of a run over 300 small steps with momentum, augmentation and
 // averaged weights; it saves often.
 struct SmallRun {
