@@ -5,6 +5,7 @@
 #   make JOBS=4       that many compilers and tests at once; default: the cores
 #   make SETUP=:      leave the installed packages alone
 #   make TRAIN=...    what `make train` runs
+#   make FORM=short   the quick part of `make test-processors`
 
 JOBS   ?= $$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
 SETUP  ?= scripts/setup.sh
@@ -45,6 +46,10 @@ test-clean: ## make test as a newcomer, on a bare Debian 12 (root)
 test-arm64: ## the tests that need no torch, as arm64 code under qemu
 	@$(SETUP) arm64
 	@JOBS="$(JOBS)" scripts/test_arm64.sh
+
+test-processors: setup ## as if on other processors, and under load (FORM=short)
+	@$(BUILD) build release
+	@JOBS="$(JOBS)" scripts/test_processors.sh $(FORM)
 
 fuzz: ## libFuzzer on every reader of data, FUZZ_SECONDS (60) each (clang)
 	@$(SETUP) build fuzz
@@ -92,6 +97,10 @@ bench-m1: setup ## MobileNetV2's last layer on CIFAR-10, beside plain PyTorch
 	@$(BUILD) build release --target temper
 	@bench/m1_benchmark.sh build/release/bin/temper
 
+bench-ordinary: setup ## what defaults reach on ordinary inputs, beside PyTorch
+	@$(BUILD) build release --target temper
+	@bench/ordinary.py build/release/bin/temper
+
 bench-plan: setup ## is the plan as fast as the best fixed setting
 	@$(BUILD) build release --target temper
 	@bench/plan_settings.py build/release/bin/temper
@@ -114,10 +123,11 @@ clean: ## remove what was built; .cache, with its chroots, stays
 	@rm -rf build
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' \
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' \
 	  Makefile
 
-.PHONY: build train test asan tsan test-latest test-clean test-arm64 fuzz torture \
+.PHONY: build train test asan tsan test-latest test-clean test-arm64 \
+  test-processors fuzz torture \
   bench-loader bench-executor bench-transaction bench-track bench-allocator \
-  bench-checkpoint bench-cifar10 bench-m1 bench-plan lint format install setup \
-  clean help
+  bench-checkpoint bench-cifar10 bench-m1 bench-plan bench-ordinary lint format \
+  install setup clean help

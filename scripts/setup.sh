@@ -40,6 +40,7 @@ build             library libzip-dev             libzip            npz
 build             library libcurl4-openssl-dev   -                 downloads
 build             library libsqlite3-dev         sqlite            tracking
 build             tool    sqlite3                -                 tests
+build             library libcairo2-dev          cairo             pictures
 build             library libcpp-httplib-dev     cpp-httplib       tests
 build             data    dataset-fashion-mnist  -                 default
 build             library libgtest-dev           googletest        tests
@@ -50,6 +51,7 @@ lint              tool    clang-tidy-19          llvm              checks
 fuzz              tool    clang                  llvm              libFuzzer
 fuzz              tool    libclang-rt-dev        -                 libFuzzer
 python            tool    python3-torch          -                 .pt2
+python            tool    python3-torchvision    -                 networks
 latest,clean      tool    mmdebstrap             -                 chroot
 arm64             tool    mmdebstrap             -                 sysroot
 arm64             tool    g++-aarch64-linux-gnu  -                 compiler
