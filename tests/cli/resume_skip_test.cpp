@@ -108,7 +108,7 @@ TEST(ResumeAfterSkip, the_loss_scale_goes_on_where_it_was) {
     SCOPED_TRACE(network.name);
     const SmallRun whole{folder, "whole-" + network.name, network.keys};
     run_until(scaled(whole), [](const auto&) { return false; });
-    ASSERT_EQ(whole.events("incident").size(), 6U);
+    ASSERT_EQ(whole.incidents(), 6U);
     ASSERT_EQ(scale_of(whole).scale, 65536 / 64);
     const auto steps = static_cast<float>(whole.events("step").size() / 3 + 2);
     // The first of all, when there is no update yet; in the middle of an epoch;

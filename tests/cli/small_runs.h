@@ -152,12 +152,20 @@ struct SmallRun {
     return all;
   }
 
+  // Incidents of the arithmetic; how fast a step was is the machine's affair.
+  std::size_t incidents() const {
+    std::size_t count = 0;
+    for (const auto& event : events("incident"))
+      count += event.find("before_s") == nullptr ? 1 : 0;
+    return count;
+  }
+
   // Bit for bit, and nothing told twice.
   void expect_same_as(const SmallRun& other) const {
     EXPECT_EQ(digest(), other.digest());
     EXPECT_EQ(metrics(), other.metrics());
     EXPECT_EQ(events("step").size(), other.events("step").size());
-    EXPECT_EQ(events("incident").size(), other.events("incident").size());
+    EXPECT_EQ(incidents(), other.incidents());
     EXPECT_EQ(events("end").size(), 1U);
   }
 };
