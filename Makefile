@@ -17,10 +17,12 @@ SOAK_SECONDS ?= 7200
 # Configuring again is quick and picks up a changed preset.
 BUILD = build() { preset=$$1; shift; cmake --preset $$preset >/dev/null && \
           cmake --build --preset $$preset -j $(JOBS) "$$@"; }; \
-        check() { build $$1 && ctest --preset $$1 -j $(JOBS); };
+        check() { build $$1 || return; \
+          ctest --preset $$1 -j $(JOBS); passed=$$?; \
+          scripts/skipped_tests.sh build/$$1; return $$passed; };
 
-build: setup ## build the release (the default)
-	@$(BUILD) build release
+build: setup ## build the command and its libraries (the default)
+	@$(BUILD) build release --target temper_installed
 
 train: setup ## build the command, then train on this machine
 	@$(BUILD) build release --target temper
@@ -56,37 +58,31 @@ fuzz: ## libFuzzer on every reader of data, FUZZ_SECONDS (60) each (clang)
 	@JOBS="$(JOBS)" FUZZ_SECONDS="$(FUZZ_SECONDS)" scripts/fuzz.sh
 
 torture: setup ## kill, hang, starve and wear out runs; a table of all gates
-	@$(BUILD) build release
+	@$(BUILD) build release --target temper_torture
 	@SOAK_SECONDS="$(SOAK_SECONDS)" build/release/bin/temper_torture $(GATES)
 
 bench-loader: setup ## how fast batches are made, beside Python's DataLoader
-	@cmake --preset release >/dev/null
-	@cmake --build --preset release -j $(JOBS) --target temper_bench_loader
+	@$(BUILD) build release --target temper_bench_loader
 	@build/release/bin/temper_bench_loader
 
 bench-executor: setup ## what interpreting a graph costs over torch::nn
-	@cmake --preset release >/dev/null
-	@cmake --build --preset release -j $(JOBS) --target temper_bench_executor
+	@$(BUILD) build release --target temper_bench_executor
 	@build/release/bin/temper_bench_executor
 
 bench-transaction: setup ## what it costs that a step can be taken back
-	@cmake --preset release >/dev/null
-	@cmake --build --preset release -j $(JOBS) --target temper_bench_transaction
+	@$(BUILD) build release --target temper_bench_transaction
 	@build/release/bin/temper_bench_transaction
 
 bench-track: setup ## what tracking costs a step, and a million points
-	@cmake --preset release >/dev/null
-	@cmake --build --preset release -j $(JOBS) --target temper_bench_track
+	@$(BUILD) build release --target temper_bench_track
 	@build/release/bin/temper_bench_track
 
 bench-allocator: setup ## what recycling CPU memory saves in a step
-	@cmake --preset release >/dev/null
-	@cmake --build --preset release -j $(JOBS) --target temper_bench_allocator
+	@$(BUILD) build release --target temper_bench_allocator
 	@build/release/bin/temper_bench_allocator
 
 bench-checkpoint: setup ## what a checkpoint a minute costs a run
-	@cmake --preset release >/dev/null
-	@cmake --build --preset release -j $(JOBS) --target temper_bench_checkpoint
+	@$(BUILD) build release --target temper_bench_checkpoint
 	@build/release/bin/temper_bench_checkpoint
 
 bench-cifar10: setup ## ResNet-18 on CIFAR-10, beside PyTorch with the same recipe

@@ -3,9 +3,13 @@
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/temper)
 
+# What `cmake --install` needs, and nothing that only tests need.
+set(installed temper temper_core temper_torch)
+add_custom_target(temper_installed DEPENDS ${installed})
+
 set_target_properties(temper_core PROPERTIES EXPORT_NAME core)
 set_target_properties(temper_torch PROPERTIES EXPORT_NAME torch)
-install(TARGETS temper temper_core temper_torch EXPORT temper_targets
+install(TARGETS ${installed} EXPORT temper_targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(EXPORT temper_targets NAMESPACE temper::

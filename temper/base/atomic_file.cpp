@@ -15,7 +15,9 @@
 namespace temper {
 namespace {
 
-[[noreturn]] void refuse(const std::filesystem::path& path, const char* what) {
+[[noreturn]] void refuse_to_write(
+    const std::filesystem::path& path,
+    const char* what) {
   throw Error(
       cat("cannot ", what, " ", path.string(), ": ", std::strerror(errno), "."),
       errno == ENOSPC ? "Free some disk space, or write elsewhere." : "");
@@ -28,7 +30,7 @@ AtomicFile::AtomicFile(std::filesystem::path path)
       temporary_(cat(path_.string(), ".tmp.", ::getpid())) {
   descriptor_ = ::open(
       temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (descriptor_ < 0) refuse(path_, "create");
+  if (descriptor_ < 0) refuse_to_write(path_, "create");
 }
 
 AtomicFile::~AtomicFile() {
@@ -54,7 +56,7 @@ void AtomicFile::write_at(
     const ssize_t written =
         ::pwrite(descriptor_, at, bytes, static_cast<off_t>(offset));
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) refuse(path_, "write");
+    if (written < 0) refuse_to_write(path_, "write");
     at += written;
     offset += static_cast<std::uint64_t>(written);
     bytes -= static_cast<std::size_t>(written);
@@ -63,10 +65,12 @@ void AtomicFile::write_at(
 }
 
 void AtomicFile::commit() {
-  if (!sync_file(descriptor_)) refuse(path_, "sync");
-  if (::rename(temporary_.c_str(), path_.c_str()) != 0) refuse(path_, "rename");
+  if (!sync_file(descriptor_)) refuse_to_write(path_, "sync");
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0)
+    refuse_to_write(path_, "rename");
   ::close(std::exchange(descriptor_, -1));
-  if (!sync_directory(path_.parent_path())) refuse(path_, "sync the folder of");
+  if (!sync_directory(path_.parent_path()))
+    refuse_to_write(path_, "sync the folder of");
 }
 
 void write_file_atomically(

@@ -27,4 +27,10 @@ std::optional<std::string> variable(
   return found->second;
 }
 
+std::string variable_text(
+    const Environment& environment,
+    const std::string& name) {
+  return variable(environment, name).value_or("");
+}
+
 } // namespace temper

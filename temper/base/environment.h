@@ -16,5 +16,9 @@ Environment current_environment();
 std::optional<std::string> variable(
     const Environment& environment,
     const std::string& name);
+// The same, with "" for a variable that is not set.
+std::string variable_text(
+    const Environment& environment,
+    const std::string& name);
 
 } // namespace temper

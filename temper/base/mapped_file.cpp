@@ -28,8 +28,10 @@ std::string hint_for(const std::filesystem::path& path, int failure) {
   return cat("Check the path, which begins in ", here.string(), ".");
 }
 
-[[noreturn]] void
-refuse(const std::filesystem::path& path, const char* why, int failure = 0) {
+[[noreturn]] void refuse_to_map(
+    const std::filesystem::path& path,
+    const char* why,
+    int failure = 0) {
   throw Error(
       cat("[files] cannot read ", path.string(), ": ", why, "."),
       hint_for(path, failure));
@@ -43,7 +45,7 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
       ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) {
     const int failure = errno;
-    refuse(path, std::strerror(failure), failure);
+    refuse_to_map(path, std::strerror(failure), failure);
   }
   struct stat status {};
   const bool regular =
@@ -54,8 +56,8 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
     mapped = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor, 0);
   const int failure = errno;
   ::close(descriptor);
-  if (!regular) refuse(path, "it is not a file");
-  if (mapped == MAP_FAILED) refuse(path, std::strerror(failure));
+  if (!regular) refuse_to_map(path, "it is not a file");
+  if (mapped == MAP_FAILED) refuse_to_map(path, std::strerror(failure));
   data_ = static_cast<const std::uint8_t*>(mapped);
 }
 

@@ -135,6 +135,34 @@ std::string seconds_text(double seconds) {
   return cat(whole / 3600, " h ", whole % 3600 / 60, " min");
 }
 
+std::string padded(std::string text, std::size_t width) {
+  if (text.size() < width) text.append(width - text.size(), ' ');
+  return text;
+}
+
+std::string percent_text(double part, int digits) {
+  return std::isnan(part) ? "-" : cat(decimals(part * 100, digits), " %");
+}
+
+std::string numbers_text(
+    const std::vector<std::int64_t>& numbers,
+    std::string_view separator) {
+  std::string text;
+  for (const std::int64_t number : numbers) {
+    if (!text.empty()) text += separator;
+    text += std::to_string(number);
+  }
+  return text;
+}
+
+std::string hex_text(std::uint64_t number) {
+  constexpr const char* kDigits = "0123456789abcdef";
+  std::string text(16, '0');
+  for (std::size_t i = 16; i-- > 0; number >>= 4)
+    text[i] = kDigits[number & 15];
+  return text;
+}
+
 std::optional<Version> parse_version(std::string_view text) {
   std::array<int, 3> numbers{};
   std::size_t at = 0;

@@ -30,6 +30,12 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width);
 bool starts_with(std::string_view text, std::string_view prefix);
 bool contains(std::string_view text, std::string_view part);
 std::string lower(std::string_view text);
+// '0' to '9' and no other script's digits, whatever the locale.
+inline bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+// Blanks behind the text up to `width` columns; a longer text stays as it is.
+std::string padded(std::string text, std::size_t width);
 
 // "1 file", "3 files": a count with its noun, plural by adding s.
 std::string plural(std::int64_t count, std::string_view noun);
@@ -46,6 +52,14 @@ std::string bytes_text(std::uint64_t bytes);
 std::string seconds_text(double seconds);
 // decimals(3.14159, 2) -> "3.14"
 std::string decimals(double value, int digits);
+// percent_text(0.925, 1) -> "92.5 %"; "-" for what is not a number.
+std::string percent_text(double part, int digits);
+// numbers_text({3, 32, 32}, " x ") -> "3 x 32 x 32"
+std::string numbers_text(
+    const std::vector<std::int64_t>& numbers,
+    std::string_view separator);
+// 255 -> "00000000000000ff": always 16 digits.
+std::string hex_text(std::uint64_t number);
 
 // The version numbers at the front of "2.14.0+cpu": {2, 14, 0}. Missing parts
 // are 0; text without a leading number gives nothing.

@@ -1,6 +1,6 @@
 // Where the entries of a zip archive lie. libzip does not tell, and bytes in a
-// mapped file can only be handed out by who knows. Used by zip_file.cpp alone,
-// which compares what it finds with what libzip says.
+// mapped file can only be handed out by who knows. zip_file.cpp compares what
+// it finds here with what libzip says.
 #pragma once
 
 #include <cstdint>
@@ -23,5 +23,8 @@ struct ZipPlace {
 // entry's header is damaged or points outside the file.
 std::optional<std::vector<ZipPlace>> zip_places(
     std::span<const std::uint8_t> file);
+
+// The CRC-32 that an archive keeps of each entry.
+std::uint32_t zip_checksum(std::span<const std::uint8_t> bytes);
 
 } // namespace temper

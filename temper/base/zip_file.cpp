@@ -33,17 +33,6 @@ std::string text_of(zip_error_t& error) {
   return text;
 }
 
-std::uint32_t checksum(std::span<const std::uint8_t> bytes) {
-  uLong crc = ::crc32(0, nullptr, 0);
-  while (!bytes.empty()) {
-    const auto piece =
-        bytes.first(std::min<std::size_t>(bytes.size(), std::size_t{1} << 30));
-    crc = ::crc32(crc, piece.data(), static_cast<uInt>(piece.size()));
-    bytes = bytes.subspan(piece.size());
-  }
-  return static_cast<std::uint32_t>(crc);
-}
-
 // "a and b", the first two that share bytes; empty when none do.
 std::string overlapping(const std::vector<ZipPlace>& places) {
   std::vector<const ZipPlace*> order;
@@ -149,7 +138,7 @@ const ZipFile::Entry* ZipFile::find(const std::string& name) const {
 SharedBytes ZipFile::read(const Entry& entry) const {
   if (!entry.stored) return unpack(entry, places_.at(entry.name));
   const auto bytes = archive_->file->bytes().subspan(entry.offset, entry.bytes);
-  if (checksum(bytes) != entry.crc)
+  if (zip_checksum(bytes) != entry.crc)
     refuse(cat(entry.name, " is damaged: its checksum differs"));
   return {
       std::shared_ptr<const std::byte>(

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "temper/base/error.h"
+#include "temper/base/zip_directory.h"
 
 namespace temper {
 namespace {
@@ -38,18 +39,6 @@ std::string shared(
       number(extra_bytes, 2);
 }
 
-std::uint32_t checksum(const void* data, std::size_t bytes) {
-  uLong crc = ::crc32(0, nullptr, 0);
-  const auto* at = static_cast<const Bytef*>(data);
-  while (bytes > 0) {
-    const auto piece = std::min<std::size_t>(bytes, std::size_t{1} << 30);
-    crc = ::crc32(crc, at, static_cast<uInt>(piece));
-    at += piece;
-    bytes -= piece;
-  }
-  return static_cast<std::uint32_t>(crc);
-}
-
 } // namespace
 
 void ZipWriter::add(
@@ -57,7 +46,11 @@ void ZipWriter::add(
     const void* data,
     std::size_t bytes) {
   check(name.size() <= kMost16, "an entry's name is short");
-  Entry entry{name, bytes, file_.size(), checksum(data, bytes)};
+  Entry entry{
+      name,
+      bytes,
+      file_.size(),
+      zip_checksum({static_cast<const std::uint8_t*>(data), bytes})};
   std::string extra;
   if (entry.bytes >= kLargest32)
     extra = number(1, 2) + number(16, 2) + number(bytes, 8) + number(bytes, 8);

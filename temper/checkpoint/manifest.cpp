@@ -13,14 +13,6 @@ namespace {
 
 using nlohmann::json;
 
-std::string hex(std::uint64_t sum) {
-  constexpr const char* kDigits = "0123456789abcdef";
-  std::string text(16, '0');
-  for (std::size_t i = 16; i-- > 0; sum >>= 4)
-    text[i] = kDigits[sum & 15];
-  return text;
-}
-
 std::uint64_t sum_in(const json& value) {
   const std::string& text = value.get_ref<const std::string&>();
   std::uint64_t sum = 0;
@@ -28,7 +20,7 @@ std::uint64_t sum_in(const json& value) {
     sum = sum << 4 |
         static_cast<std::uint64_t>(
               digit <= '9' ? digit - '0' : digit - 'a' + 10);
-  if (hex(sum) != text) throw Error("a checksum in state.json is damaged");
+  if (hex_text(sum) != text) throw Error("a checksum in state.json is damaged");
   return sum;
 }
 
@@ -111,14 +103,14 @@ std::uint64_t all_tensors_sum(const graph::Weights& tensors) {
 }
 
 std::string with_sum(const std::string& body) {
-  return cat(body, ",\n \"sum\": \"", hex(hash64(body)), "\"\n}\n");
+  return cat(body, ",\n \"sum\": \"", hex_text(hash64(body)), "\"\n}\n");
 }
 
 std::string to_text(const Manifest& manifest) {
   const Snapshot& from = manifest.counters;
   json sums = json::object();
   for (const auto& [name, sum] : manifest.tensor_sums)
-    sums[name] = hex(sum);
+    sums[name] = hex_text(sum);
   json made{
       {"format", kFormat},
       {"number", manifest.number},
@@ -130,7 +122,7 @@ std::string to_text(const Manifest& manifest) {
       {"writer", from.writer},
       {"config", from.config},
       {"file",
-       {{"bytes", manifest.file_bytes}, {"sum", hex(manifest.file_sum)}}},
+       {{"bytes", manifest.file_bytes}, {"sum", hex_text(manifest.file_sum)}}},
       {"tensors", sums}};
   if (from.score && std::isfinite(*from.score)) made["score"] = *from.score;
   if (from.best) made["best"] = true;

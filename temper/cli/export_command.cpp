@@ -237,7 +237,7 @@ class ExportCommand : public Command {
     // A reconstruction is in the units of the prepared input.
     const auto after =
         reconstructs_ ? graph::OutputSteps{} : output_steps(schema, loss_);
-    graph::Passed passed = graph::wrap(program, before, after);
+    graph::Passed passed = graph::wrap_model(program, before, after);
     program = std::move(passed.program);
     schema_ = schema_of_export(schema_, before, after);
     return passed.report;

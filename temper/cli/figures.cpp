@@ -27,10 +27,6 @@ std::string figure_text(double value) {
   return decimals(value, size < 1000 ? 1 : 0);
 }
 
-std::string percent_text(double part, int digits) {
-  return std::isnan(part) ? "-" : cat(decimals(part * 100, digits), " %");
-}
-
 std::string rate_text(double rate) {
   return significant(rate, 3);
 }

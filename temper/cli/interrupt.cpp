@@ -8,7 +8,7 @@
 namespace temper::cli {
 namespace {
 
-constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGALRM};
+constexpr int kCaughtSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGALRM};
 constexpr unsigned kPatience_s = 4;
 constexpr int kNobody = -1;
 
@@ -71,13 +71,13 @@ InterruptWatch::InterruptWatch() {
   action.sa_handler = note_signal;
   action.sa_flags = SA_RESTART; // a line that is being printed is no error
   for (std::size_t i = 0; i < before_.size(); ++i) {
-    ::sigaction(kSignals[i], nullptr, &before_[i]);
+    ::sigaction(kCaughtSignals[i], nullptr, &before_[i]);
     if (before_[i].sa_handler != SIG_IGN)
-      ::sigaction(kSignals[i], &action, nullptr);
+      ::sigaction(kCaughtSignals[i], &action, nullptr);
   }
   sigset_t ours;
   sigemptyset(&ours);
-  for (const int signal : kSignals)
+  for (const int signal : kCaughtSignals)
     sigaddset(&ours, signal);
   ::pthread_sigmask(SIG_UNBLOCK, &ours, nullptr);
 }
@@ -86,7 +86,7 @@ InterruptWatch::~InterruptWatch() {
   ::alarm(0);
   if (over_) return;
   for (std::size_t i = 0; i < before_.size(); ++i)
-    ::sigaction(kSignals[i], &before_[i], nullptr);
+    ::sigaction(kCaughtSignals[i], &before_[i], nullptr);
 }
 
 bool InterruptWatch::noticed() const {
@@ -122,7 +122,7 @@ void InterruptWatch::over() {
   over_ = true;
   struct sigaction action {};
   action.sa_handler = SIG_IGN;
-  for (const int signal : kSignals)
+  for (const int signal : kCaughtSignals)
     ::sigaction(signal, &action, nullptr);
 }
 

@@ -21,7 +21,7 @@ using Json = nlohmann::ordered_json;
 using plan::RememberedPlan;
 using Row = std::vector<std::string>;
 
-std::string table(const std::vector<Row>& rows) {
+std::string left_aligned(const std::vector<Row>& rows) {
   std::vector<std::size_t> widths(rows.at(0).size(), 0);
   for (const Row& row : rows)
     for (std::size_t i = 0; i < row.size(); ++i)
@@ -203,7 +203,7 @@ class PlanCommand : public Command {
     else if (rows.size() == 1)
       console.print("no plans are remembered\n");
     else
-      console.print(table(rows));
+      console.print(left_aligned(rows));
     return kDone;
   }
 

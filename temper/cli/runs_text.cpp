@@ -24,7 +24,7 @@ using Row = std::vector<std::string>;
 constexpr std::size_t kSparkWidth = 40;
 
 // Columns as wide as their widest cell; the first one to the left.
-std::string table(const std::vector<Row>& rows) {
+std::string right_aligned(const std::vector<Row>& rows) {
   std::vector<std::size_t> widths;
   for (const Row& row : rows)
     for (std::size_t i = 0; i < row.size(); ++i) {
@@ -178,7 +178,7 @@ std::string list_text(const std::vector<RunSummary>& runs) {
          seconds_text(run.seconds),
          run.device,
          decimals(run.samples_per_s, 0)});
-  return table(rows);
+  return right_aligned(rows);
 }
 
 std::string done_text(const RunSummary& run) {
@@ -221,7 +221,7 @@ std::string show_text(const RunSummary& run) {
           value_text(name, event.number(name).value_or(std::nan(""))));
     rows.push_back(row);
   }
-  out += table(rows) + "\n";
+  out += right_aligned(rows) + "\n";
   std::size_t widest = 0;
   for (const std::string& name : names)
     widest = std::max(widest, name.size());
@@ -273,7 +273,7 @@ std::string compare_text(const std::vector<RunSummary>& runs) {
   add("samples/s",
       [](const RunSummary& run) { return decimals(run.samples_per_s, 0); });
   add("time", [](const RunSummary& run) { return seconds_text(run.seconds); });
-  std::string out = table(rows);
+  std::string out = right_aligned(rows);
   std::size_t widest = 0;
   for (const RunSummary& run : runs)
     widest = std::max(widest, run.directory.name().size());

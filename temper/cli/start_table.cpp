@@ -9,13 +9,6 @@
 namespace temper::cli {
 namespace {
 
-std::string shape_text(const std::vector<std::int64_t>& shape) {
-  std::vector<std::string> parts;
-  for (const std::int64_t size : shape)
-    parts.push_back(cat(size));
-  return join(parts, " x ");
-}
-
 std::string model_text(const train::EngineFacts& engine) {
   return cat(
       engine.model,
@@ -29,8 +22,9 @@ std::string model_text(const train::EngineFacts& engine) {
 
 std::string data_text(const train::RunPlan& plan) {
   const std::string noun = noun_for(plan);
-  const std::string shape =
-      plan.input_shape.empty() ? "" : cat(" of ", shape_text(plan.input_shape));
+  const std::string shape = plan.input_shape.empty()
+      ? ""
+      : cat(" of ", numbers_text(plan.input_shape, " x "));
   return cat(
       plan.source,
       ": ",

@@ -22,7 +22,7 @@ static_assert(static_cast<int>(kStartAgain) == supervise::kStartAgain);
 
 // Says "you are the trainer", and which descriptor the page has.
 constexpr const char* kTrainer = "TEMPER_TRAINER";
-constexpr int kSignals = 65;
+constexpr int kSignalNumbers = 65;
 constexpr std::size_t kLongestPath = 4096;
 constexpr std::size_t kLongestName = 512;
 
@@ -33,7 +33,7 @@ struct Board {
   std::atomic<bool> has_tracker{false}; // `tracker` is complete
   char tracker[kLongestName] = {}; // that does not come back
   std::atomic<std::int64_t> saved{-1}; // updates of the last checkpoint
-  std::atomic<int> signals[kSignals] = {};
+  std::atomic<int> signals[kSignalNumbers] = {};
   std::atomic<std::int64_t> mlflow_behind{0};
   std::atomic<std::int64_t> tensorboard_behind{0};
   std::atomic<bool> has_run{false}; // `run` is complete

@@ -15,15 +15,6 @@ constexpr double kLargeGap = 0.08;
 constexpr std::int64_t kFewEpochs = 3;
 constexpr double kSurely = 3;
 
-std::string percent(double part) {
-  return cat(decimals(part * 100, 1), " %");
-}
-
-std::string padded(const std::string& text, std::size_t width) {
-  return text.size() >= width ? text
-                              : text + std::string(width - text.size(), ' ');
-}
-
 struct ClassLine {
   std::string name;
   double accuracy = 0;
@@ -53,9 +44,10 @@ std::vector<ClassLine> class_lines(
       line.taken_for =
           cat(name_of(worst),
               " (",
-              percent(
+              percent_text(
                   static_cast<double>(row[worst]) /
-                  static_cast<double>(line.samples)),
+                      static_cast<double>(line.samples),
+                  1),
               ")");
     lines.push_back(std::move(line));
   }
@@ -166,7 +158,7 @@ std::string class_table(
     out +=
         cat("  ",
             padded(lines[i].name, widest),
-            right(percent(lines[i].accuracy), 10),
+            right(percent_text(lines[i].accuracy, 1), 10),
             right(count_text(lines[i].samples), 9),
             "  ",
             lines[i].taken_for.empty() ? "-" : lines[i].taken_for,
@@ -178,7 +170,7 @@ std::string class_table(
             lines.size() - shown,
             lines.size() - shown == 1 ? " class" : " classes",
             " with ",
-            percent(lines[shown].accuracy),
+            percent_text(lines[shown].accuracy, 1),
             " or more\n");
   return out;
 }

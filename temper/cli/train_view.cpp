@@ -60,7 +60,7 @@ std::string row_of(const std::vector<Cell>& cells, std::string Cell::*what) {
   return row;
 }
 
-std::string done_text(
+std::string ending_text(
     const train::Outcome& outcome,
     const config::Config& config) {
   const std::string done = cat(
@@ -234,7 +234,7 @@ void TrainView::finish(const train::RunResult& result) {
     out += named_row(name, value, console_.width());
   };
   const bool stopped = outcome.ending == train::Ending::kStopped;
-  row(stopped ? "stopped" : "done", done_text(outcome, config_));
+  row(stopped ? "stopped" : "done", ending_text(outcome, config_));
   if (!std::isnan(outcome.best))
     row("best",
         cat(outcome.best_metric,

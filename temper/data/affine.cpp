@@ -35,7 +35,7 @@ void copy_pixel(const std::uint8_t* from, std::uint8_t* to, int channels) {
 
 // `position(x, y)` gives the pixel of `in` at a place of `out`, or nullptr.
 template <class Position>
-void fill(const Image& in, Image& out, const Position& position) {
+void fill_from(const Image& in, Image& out, const Position& position) {
   out.reshape(in.width(), in.height(), in.channels());
   std::memset(out.pixels(), 0, out.bytes());
   std::uint8_t* to = out.pixels();
@@ -78,7 +78,7 @@ void along_axes(const Image& in, Image& out, const AffineMatrix& m) {
   }
   double down = m[5] + m[4] * 0.5;
   int row = 0;
-  fill(in, out, [&](int x, int y) {
+  fill_from(in, out, [&](int x, int y) {
     for (; row < y; ++row) {
       down += m[4];
     }
@@ -91,7 +91,7 @@ void in_fixed_point(const Image& in, Image& out, const AffineMatrix& m) {
   const std::int64_t d = fixed_point(m[3]), e = fixed_point(m[4]);
   const std::int64_t c = fixed_point(m[2] + m[0] * 0.5 + m[1] * 0.5);
   const std::int64_t f = fixed_point(m[5] + m[3] * 0.5 + m[4] * 0.5);
-  fill(in, out, [&](int x, int y) {
+  fill_from(in, out, [&](int x, int y) {
     return pixel(in, (c + b * y + a * x) >> 16, (f + e * y + d * x) >> 16);
   });
 }
@@ -101,7 +101,7 @@ void in_double(const Image& in, Image& out, const AffineMatrix& m) {
   double row_y = m[5] + m[4] * 0.5 + m[3] * 0.5;
   double at_x = row_x;
   double at_y = row_y;
-  fill(in, out, [&](int x, int y) {
+  fill_from(in, out, [&](int x, int y) {
     if (x == 0 && y > 0) {
       at_x = row_x += m[1];
       at_y = row_y += m[4];
@@ -144,7 +144,7 @@ double rounded_15(double x) {
 void turn_exactly(Image& image, Image& spare, int degrees) {
   const int w = image.width() - 1;
   const int h = image.height() - 1;
-  fill(image, spare, [&](int x, int y) {
+  fill_from(image, spare, [&](int x, int y) {
     if (degrees == 90) return pixel(image, w - y, x);
     if (degrees == 180) return pixel(image, w - x, h - y);
     return pixel(image, y, h - x);

@@ -45,7 +45,7 @@ bool all_there(const CatalogueEntry& entry, const fs::path& folder) {
 
 // All members or none, as far as a reader of the folder can see: they are
 // unpacked beside their place and then moved.
-void unpack(
+void unpack_entry(
     const CatalogueEntry& entry,
     const fs::path& place,
     const std::function<void(std::uint64_t)>& progress) {
@@ -178,7 +178,7 @@ fs::path get_dataset(
   std::uint64_t total = 0;
   for (const auto& member : entry.members)
     total += member.limit_bytes;
-  unpack(entry, place, [&](std::uint64_t done) {
+  unpack_entry(entry, place, [&](std::uint64_t done) {
     if (progress) progress({"unpacking", done, total});
   });
   std::error_code ignored; // only space is lost

@@ -46,7 +46,7 @@ std::uint64_t content_hash(const SourceInfo& info, const Sample& sample) {
   return hasher.value();
 }
 
-std::string size_text(const Image& image) {
+std::string picture_text(const Image& image) {
   return cat(
       image.width(),
       " x ",
@@ -54,7 +54,7 @@ std::string size_text(const Image& image) {
       image.channels() == 1 ? " grey" : " RGB");
 }
 
-void look_at(
+void look_at_sample(
     const IndexedSource& source,
     std::int64_t index,
     std::int64_t offset,
@@ -80,7 +80,8 @@ void look_at(
     if (static_cast<std::size_t>(sample.label) < counts.size())
       ++counts[static_cast<std::size_t>(sample.label)];
   }
-  if (info.input == Input::image) ++found.part.sizes[size_text(sample.image)];
+  if (info.input == Input::image)
+    ++found.part.sizes[picture_text(sample.image)];
   found.part.decoder_warnings += sample.warnings;
   found.seen.push_back(
       {content_hash(info, sample), offset + index, sample.label});
@@ -145,7 +146,7 @@ class Crew {
 
   void one(std::int64_t index, Sample& sample, Findings& found) {
     try {
-      look_at(source_, index, offset_, sample, found);
+      look_at_sample(source_, index, offset_, sample, found);
     } catch (const BadSample& bad) {
       ++found.part.bad;
       // A worker's indices rise: its first ones are its smallest.

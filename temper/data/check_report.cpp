@@ -21,7 +21,7 @@ std::string shortened(const std::string& text, std::size_t columns) {
   return text.substr(0, end) + "~";
 }
 
-std::string padded(const std::string& text, std::size_t columns, bool right) {
+std::string aligned(const std::string& text, std::size_t columns, bool right) {
   const std::string blanks(
       columns > text.size() ? columns - text.size() : 0, ' ');
   return right ? blanks + text : text + blanks;
@@ -228,9 +228,9 @@ histogram(const std::vector<HistogramRow>& all, int width, std::size_t most) {
         0.5);
     text +=
         cat("  ",
-            padded(shortened(rows[i].name, names), names, false),
+            aligned(shortened(rows[i].name, names), names, false),
             "  ",
-            padded(count_text(rows[i].count), numbers, true),
+            aligned(count_text(rows[i].count), numbers, true),
             length > 0 ? "  " : "",
             std::string(length, '#'),
             "\n");

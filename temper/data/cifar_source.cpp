@@ -17,7 +17,7 @@ constexpr int kSide = 32;
 constexpr std::size_t kPixels = std::size_t{kSide} * kSide;
 
 // The names in batches.meta.txt, when there are as many as classes.
-std::vector<std::string> names_in(
+std::vector<std::string> class_names_in(
     const std::filesystem::path& file,
     std::vector<std::string> built_in) {
   const auto text = read_small_file(file, 64 << 10);
@@ -205,7 +205,8 @@ Splits open_cifar10(
     const std::filesystem::path& directory,
     const OpenOptions& options) {
   CifarFormat format = cifar10_format();
-  format.classes = names_in(directory / "batches.meta.txt", format.classes);
+  format.classes =
+      class_names_in(directory / "batches.meta.txt", format.classes);
   return open_cifar(
       format,
       directory,
@@ -222,7 +223,8 @@ Splits open_cifar100(
     const std::filesystem::path& directory,
     const OpenOptions& options) {
   CifarFormat format = cifar100_format();
-  format.classes = names_in(directory / "fine_label_names.txt", format.classes);
+  format.classes =
+      class_names_in(directory / "fine_label_names.txt", format.classes);
   return open_cifar(format, directory, {"train.bin"}, "test.bin", options);
 }
 

@@ -15,13 +15,13 @@ constexpr std::uint64_t kMostMember = std::uint64_t{256} << 20;
 constexpr std::uint64_t kMostName = 64 << 10;
 constexpr std::size_t kPiece = 1 << 20;
 
-bool is_image(const std::string& kind) {
+bool names_image(const std::string& kind) {
   constexpr std::array<const char*, 9> kKinds{
       "jpg", "jpeg", "png", "webp", "bmp", "ppm", "pgm", "pnm", "img"};
   return std::find(kKinds.begin(), kKinds.end(), lower(kind)) != kKinds.end();
 }
 
-std::string_view text_of(const std::vector<std::uint8_t>& bytes) {
+std::string_view text_in(const std::vector<std::uint8_t>& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
@@ -117,11 +117,11 @@ void CmdSource::use(
     bool& label,
     bool& image) {
   if (member.kind == "cls") {
-    const auto number = parse_int(trim(text_of(member.bytes)));
+    const auto number = parse_int(trim(text_in(member.bytes)));
     if (!number) throw BadSample("its label is not a number.");
     sample.label = *number;
     label = true;
-  } else if (is_image(member.kind)) {
+  } else if (names_image(member.kind)) {
     options_.decode(member.bytes, sample);
     image = true;
   }
@@ -139,7 +139,7 @@ bool CmdSource::read_member(Member& member) {
     if (header->is_long_name() || header->is_pax()) {
       if (header->size > kMostName) child_->refuse("a name of absurd length");
       read_contents(header->size, member.bytes);
-      const std::string text(text_of(member.bytes));
+      const std::string text(text_in(member.bytes));
       if (header->is_pax()) {
         if (auto path = pax_value(text, "path")) long_name = path;
       } else {

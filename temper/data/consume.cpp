@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "temper/base/clock.h"
 #include "temper/base/log.h"
 #include "temper/base/text.h"
 
@@ -12,10 +13,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::int64_t kShown = 5; // named in an epoch; the rest is counted
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 } // namespace
 

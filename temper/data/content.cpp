@@ -22,7 +22,7 @@ namespace temper::data {
 namespace {
 
 constexpr std::uint64_t kUnreadable = 0x756E7265616461;
-constexpr std::size_t kBlock = std::size_t{256} << 10;
+constexpr std::size_t kContentBlock = std::size_t{256} << 10;
 constexpr std::size_t kMostThreads = 4;
 // What takes long enough to be said.
 constexpr std::uint64_t kSaidBytes = std::uint64_t{2} << 30;
@@ -58,7 +58,7 @@ template <class Work>
 void in_parallel(std::size_t count, const Work& work) {
   std::atomic<std::size_t> next = 0;
   const auto run = [&] {
-    std::vector<char> block(kBlock);
+    std::vector<char> block(kContentBlock);
     for (std::size_t i = next++; i < count; i = next++)
       work(i, block);
   };

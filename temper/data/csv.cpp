@@ -10,14 +10,14 @@
 namespace temper::data {
 namespace {
 
-bool is_blank(char c) {
+bool is_padding(char c) {
   return c == ' ' || c == '\t' || c == '\r';
 }
 
 std::string_view without_blanks(std::string_view field) {
-  while (!field.empty() && is_blank(field.front()))
+  while (!field.empty() && is_padding(field.front()))
     field.remove_prefix(1);
-  while (!field.empty() && is_blank(field.back()))
+  while (!field.empty() && is_padding(field.back()))
     field.remove_suffix(1);
   return field;
 }

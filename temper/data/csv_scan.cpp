@@ -111,7 +111,7 @@ void look_at_number(CsvColumnScan& column, double number, bool is_target) {
     column.values.insert(static_cast<std::int64_t>(number));
 }
 
-void look_at(
+void look_at_field(
     CsvScan& scan,
     std::size_t at,
     std::string_view field,
@@ -313,7 +313,7 @@ CsvScan scan_csv(
   do {
     require_fields(scan, name, reader.line(), fields.size());
     for (std::size_t i = 0; i < fields.size(); ++i)
-      look_at(scan, i, fields[i], name, reader.line());
+      look_at_field(scan, i, fields[i], name, reader.line());
     ++scan.rows;
   } while (reader.next(fields));
   scan.target_is_class = decide_class(scan, wanted.wanted, name);

@@ -351,7 +351,7 @@ float cell_of(
   return static_cast<float>(number);
 }
 
-void fill(
+void fill_columns(
     Plan& plan,
     const CsvScan& scan,
     std::string_view text,
@@ -402,7 +402,7 @@ CsvTable read_csv(
       {reinterpret_cast<const char*>(file.bytes().data()), file.size()}, name);
   const CsvScan scan = scan_csv(text, name, options);
   Plan plan = plan_columns(scan, name, options);
-  fill(plan, scan, text, name);
+  fill_columns(plan, scan, text, name);
   return std::move(plan.table);
 }
 

@@ -6,14 +6,10 @@
 namespace temper::data {
 namespace {
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 // Reads from the front of a text.
-class Reader {
+class DateReader {
  public:
-  explicit Reader(std::string_view text) : text_(text) {}
+  explicit DateReader(std::string_view text) : text_(text) {}
 
   bool done() const {
     return text_.empty();
@@ -66,7 +62,7 @@ constexpr std::array<Form, kDateForms> kForms{{
     {DateForm::day_first, "/-", 2, 1, 0},
 }};
 
-std::optional<double> read_day(Reader& reader, const Form& form) {
+std::optional<double> read_day(DateReader& reader, const Form& form) {
   std::array<int, 3> parts{};
   char separator = '\0';
   for (int i = 0; i < 3; ++i) {
@@ -94,7 +90,7 @@ std::optional<double> read_day(Reader& reader, const Form& form) {
 }
 
 // Hours that local time is ahead of UTC; "Z" is none.
-std::optional<double> read_zone(Reader& reader) {
+std::optional<double> read_zone(DateReader& reader) {
   if (reader.done() || reader.take('Z')) return 0.0;
   const bool behind = reader.peek() == '-';
   if (!behind && reader.peek() != '+') return std::nullopt;
@@ -108,7 +104,7 @@ std::optional<double> read_zone(Reader& reader) {
 }
 
 // A part of a day; 0 where no time follows.
-std::optional<double> read_time(Reader& reader) {
+std::optional<double> read_time(DateReader& reader) {
   if (reader.done()) return 0.0;
   if (!reader.take('T') && !reader.take(' ')) return std::nullopt;
   const auto hours = reader.number(1, 2);
@@ -129,7 +125,7 @@ std::optional<double> read_time(Reader& reader) {
 }
 
 std::optional<double> read_date(std::string_view text, const Form& form) {
-  Reader reader(text);
+  DateReader reader(text);
   const auto day = read_day(reader, form);
   if (!day) return std::nullopt;
   const auto time = read_time(reader);

@@ -22,10 +22,6 @@ constexpr std::array<double, 23> kPowersOfTen{
 constexpr std::uint64_t kExactLimit = std::uint64_t{1} << 53;
 constexpr int kLargestExponent = 100000;
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 // A number's parts; nothing when the text is not one.
 struct Parts {
   bool negative = false;
@@ -34,7 +30,7 @@ struct Parts {
   bool all_digits = true; // none were left out
 };
 
-std::optional<Parts> parts_of(std::string_view text) {
+std::optional<Parts> decimal_parts(std::string_view text) {
   Parts parts;
   std::size_t at = 0;
   if (at < text.size() && (text[at] == '-' || text[at] == '+'))
@@ -90,7 +86,7 @@ std::optional<double> parse_decimal(std::string_view text) {
   // Nobody writes longer ones, and the exponent must not overflow.
   constexpr std::size_t kLongest = 400;
   if (text.size() > kLongest) return std::nullopt;
-  const auto parts = parts_of(text);
+  const auto parts = decimal_parts(text);
   if (!parts) return std::nullopt;
   double value = static_cast<double>(parts->digits);
   const int power = std::abs(parts->exponent);

@@ -16,7 +16,7 @@ using Colour = std::array<std::uint8_t, 3>; // red, green, blue
 constexpr std::size_t kFileHeader = 14;
 enum Compression : std::uint32_t { kRaw = 0, kBitfields = 3 };
 
-struct Layout {
+struct BmpLayout {
   std::int64_t width = 0;
   std::int64_t height = 0;
   bool top_down = false;
@@ -37,19 +37,19 @@ std::uint32_t u32_at(Bytes bytes, std::size_t at) {
   return u16_at(bytes, at) | u16_at(bytes, at + 2) << 16;
 }
 
-void need(Bytes bytes, std::size_t end) {
+void need_until(Bytes bytes, std::size_t end) {
   if (bytes.size() < end) refuse_truncated(bytes);
 }
 
-Layout read_layout(Bytes bytes) {
-  need(bytes, kFileHeader + 12);
-  Layout layout;
+BmpLayout read_bmp_layout(Bytes bytes) {
+  need_until(bytes, kFileHeader + 12);
+  BmpLayout layout;
   layout.pixels_at = u32_at(bytes, 10);
   const std::uint32_t header = u32_at(bytes, kFileHeader);
   if (header != 12 && header != 40 && header != 64 && header != 108 &&
       header != 124)
     refuse("a BMP of an unknown kind");
-  need(bytes, kFileHeader + header);
+  need_until(bytes, kFileHeader + header);
   std::size_t end = kFileHeader + header;
   std::uint32_t colours = 0;
   if (header == 12) {
@@ -67,7 +67,8 @@ Layout read_layout(Bytes bytes) {
     colours = u32_at(bytes, 46);
     layout.palette_entry = 4;
     if (layout.compression == kBitfields) {
-      need(bytes, kFileHeader + 52); // inside the header, or behind a short one
+      need_until(
+          bytes, kFileHeader + 52); // inside the header, or behind a short one
       for (std::size_t i = 0; i < 3; ++i)
         layout.masks[i] = u32_at(bytes, 54 + 4 * i);
       end = std::max(end, kFileHeader + 52);
@@ -88,7 +89,7 @@ Layout read_layout(Bytes bytes) {
 }
 
 // Which byte of a pixel holds red, green and blue.
-std::array<std::size_t, 3> byte_order(const Layout& layout) {
+std::array<std::size_t, 3> byte_order(const BmpLayout& layout) {
   if (layout.compression == kRaw ||
       layout.masks == std::array<std::uint32_t, 3>{})
     return {2, 1, 0};
@@ -107,7 +108,7 @@ std::array<std::size_t, 3> byte_order(const Layout& layout) {
 void direct_row(
     const std::uint8_t* from,
     std::uint8_t* to,
-    const Layout& layout,
+    const BmpLayout& layout,
     const std::array<std::size_t, 3>& order) {
   const auto step = static_cast<std::size_t>(layout.bits / 8);
   for (std::int64_t x = 0; x < layout.width; ++x, from += step, to += 3)
@@ -133,13 +134,13 @@ void sixteen_bit_row(
 }
 
 // Indices that the palette lacks are shades of grey, as in PIL.
-std::vector<Colour> read_palette(Bytes bytes, const Layout& layout) {
+std::vector<Colour> read_palette(Bytes bytes, const BmpLayout& layout) {
   std::vector<Colour> palette(256);
   for (std::size_t i = 0; i < palette.size(); ++i)
     palette[i].fill(static_cast<std::uint8_t>(i));
   for (std::size_t i = 0; i < layout.palette_size; ++i) {
     const std::size_t at = layout.palette_at + i * layout.palette_entry;
-    need(bytes, at + 3);
+    need_until(bytes, at + 3);
     palette[i] = {bytes[at + 2], bytes[at + 1], bytes[at]};
   }
   return palette;
@@ -148,7 +149,7 @@ std::vector<Colour> read_palette(Bytes bytes, const Layout& layout) {
 void palette_row(
     const std::uint8_t* from,
     std::uint8_t* to,
-    const Layout& layout,
+    const BmpLayout& layout,
     const std::vector<Colour>& palette) {
   const auto bits = static_cast<std::size_t>(layout.bits);
   for (std::size_t x = 0; x < static_cast<std::size_t>(layout.width); ++x) {
@@ -159,7 +160,7 @@ void palette_row(
   }
 }
 
-bool is_565(const Layout& layout) {
+bool is_565(const BmpLayout& layout) {
   if (layout.compression == kRaw) return false;
   if (layout.masks == std::array<std::uint32_t, 3>{0xF800, 0x7E0, 0x1F})
     return true;
@@ -171,7 +172,7 @@ bool is_565(const Layout& layout) {
 } // namespace
 
 ImageHeader bmp_header(Bytes bytes) {
-  const Layout layout = read_layout(bytes);
+  const BmpLayout layout = read_bmp_layout(bytes);
   check_size(layout.width, layout.height, {});
   return {
       ImageFormat::bmp,
@@ -181,7 +182,7 @@ ImageHeader bmp_header(Bytes bytes) {
 }
 
 void decode_bmp(Bytes bytes, const DecodeOptions& options, Image& out) {
-  const Layout layout = read_layout(bytes);
+  const BmpLayout layout = read_bmp_layout(bytes);
   check_size(layout.width, layout.height, options);
   const int bits = layout.bits;
   if (bits != 1 && bits != 4 && bits != 8 && bits != 16 && bits != 24 &&
@@ -192,7 +193,7 @@ void decode_bmp(Bytes bytes, const DecodeOptions& options, Image& out) {
       (static_cast<std::size_t>(layout.width) * static_cast<std::size_t>(bits) +
        31) /
       32 * 4;
-  need(
+  need_until(
       bytes,
       layout.pixels_at + stride * static_cast<std::size_t>(layout.height));
   std::vector<Colour> palette;

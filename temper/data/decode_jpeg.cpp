@@ -21,7 +21,7 @@
 namespace temper::data {
 namespace {
 
-struct Decoder {
+struct JpegDecoder {
   jpeg_decompress_struct jpeg{};
   jpeg_error_mgr errors{};
   std::jmp_buf escape{};
@@ -35,40 +35,40 @@ struct Decoder {
   std::uint8_t* cmyk_row = nullptr; // of four channels; null: not CMYK
 };
 
-Decoder& decoder_of(j_common_ptr jpeg) {
-  return *static_cast<Decoder*>(jpeg->client_data);
+JpegDecoder& decoder_of(j_common_ptr jpeg) {
+  return *static_cast<JpegDecoder*>(jpeg->client_data);
 }
 
-void fail(j_common_ptr jpeg) {
-  Decoder& decoder = decoder_of(jpeg);
+void fail_jpeg(j_common_ptr jpeg) {
+  JpegDecoder& decoder = decoder_of(jpeg);
   jpeg->err->format_message(jpeg, decoder.reason);
   std::longjmp(decoder.escape, 1);
 }
 
 // Counts warnings instead of writing them to standard error.
-void hear(j_common_ptr jpeg, int level) {
+void count_jpeg_warning(j_common_ptr jpeg, int level) {
   if (level < 0) ++jpeg->err->num_warnings;
 }
 
 // libjpeg asks for more after the last byte. Its own memory source would
 // invent an end-of-image marker and return grey; PIL calls that truncated.
 boolean end_of_bytes(j_decompress_ptr jpeg) {
-  Decoder& decoder = decoder_of(reinterpret_cast<j_common_ptr>(jpeg));
+  JpegDecoder& decoder = decoder_of(reinterpret_cast<j_common_ptr>(jpeg));
   decoder.truncated = true;
   std::longjmp(decoder.escape, 1);
 }
 
-bool guarded(Decoder& decoder, void (*step)(Decoder&)) {
+bool guarded_jpeg(JpegDecoder& decoder, void (*step)(JpegDecoder&)) {
   if (setjmp(decoder.escape) != 0) return false;
   step(decoder);
   return true;
 }
 
-void create(Decoder& decoder) {
+void create_jpeg(JpegDecoder& decoder) {
   jpeg_create_decompress(&decoder.jpeg);
 }
 
-void read_header(Decoder& decoder) {
+void read_jpeg_header(JpegDecoder& decoder) {
   // Old declarations of jpeg_mem_src take a pointer to non-const.
   jpeg_mem_src(
       &decoder.jpeg,
@@ -90,7 +90,7 @@ void cmyk_to_rgb(const std::uint8_t* cmyk, std::uint8_t* rgb, JDIMENSION n) {
   }
 }
 
-void decompress(Decoder& decoder) {
+void decompress(JpegDecoder& decoder) {
   jpeg_decompress_struct& jpeg = decoder.jpeg;
   jpeg_start_decompress(&jpeg);
   while (jpeg.output_scanline < jpeg.output_height) {
@@ -114,13 +114,13 @@ class Session {
  public:
   explicit Session(Bytes bytes) {
     decoder_.jpeg.err = jpeg_std_error(&decoder_.errors);
-    decoder_.errors.error_exit = fail;
-    decoder_.errors.emit_message = hear;
+    decoder_.errors.error_exit = fail_jpeg;
+    decoder_.errors.emit_message = count_jpeg_warning;
     decoder_.jpeg.client_data = &decoder_;
     decoder_.bytes = bytes;
     try {
-      run(create);
-      run(read_header);
+      run(create_jpeg);
+      run(read_jpeg_header);
       const int components = decoder_.jpeg.num_components;
       if (components != 1 && components != 3 && components != 4)
         refuse(cat("a JPEG of ", components, " channels"));
@@ -135,20 +135,20 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  Decoder& decoder() {
+  JpegDecoder& decoder() {
     return decoder_;
   }
   jpeg_decompress_struct& jpeg() {
     return decoder_.jpeg;
   }
-  void run(void (*step)(Decoder&)) {
-    if (guarded(decoder_, step)) return;
+  void run(void (*step)(JpegDecoder&)) {
+    if (guarded_jpeg(decoder_, step)) return;
     if (decoder_.truncated) refuse_truncated(decoder_.bytes);
     refuse(cat("damaged JPEG (", decoder_.reason, ")"));
   }
 
  private:
-  Decoder decoder_;
+  JpegDecoder decoder_;
 };
 
 // A block of 8 x 8 pixels takes a bit at least, except in arithmetic coding
@@ -193,7 +193,7 @@ void decode_jpeg(
       channels);
   std::vector<std::uint8_t> cmyk_row(cmyk ? 4 * jpeg.image_width : 0);
 
-  Decoder& decoder = session.decoder();
+  JpegDecoder& decoder = session.decoder();
   decoder.pixels = out.pixels();
   decoder.row_bytes = out.row_bytes();
   decoder.cmyk_row = cmyk ? cmyk_row.data() : nullptr;

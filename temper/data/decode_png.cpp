@@ -56,7 +56,7 @@ bool is_grey(int colour) {
   return colour == PNG_COLOR_TYPE_GRAY || colour == PNG_COLOR_TYPE_GRAY_ALPHA;
 }
 
-struct Decoder {
+struct PngDecoder {
   png_structp png = nullptr;
   png_infop info = nullptr;
   std::jmp_buf escape{};
@@ -70,26 +70,26 @@ struct Decoder {
   std::size_t row_bytes = 0; // what a row must come to
   bool to_rgb = false;
 
-  Decoder() = default;
-  Decoder(const Decoder&) = delete;
-  Decoder& operator=(const Decoder&) = delete;
-  ~Decoder() {
+  PngDecoder() = default;
+  PngDecoder(const PngDecoder&) = delete;
+  PngDecoder& operator=(const PngDecoder&) = delete;
+  ~PngDecoder() {
     png_destroy_read_struct(&png, &info, nullptr);
   }
 };
 
-[[noreturn]] void fail(png_structp png, png_const_charp message) {
-  auto& decoder = *static_cast<Decoder*>(png_get_error_ptr(png));
+[[noreturn]] void fail_png(png_structp png, png_const_charp message) {
+  auto& decoder = *static_cast<PngDecoder*>(png_get_error_ptr(png));
   std::strncpy(decoder.reason.data(), message, decoder.reason.size() - 1);
   std::longjmp(decoder.escape, 1);
 }
 
-void hear(png_structp png, png_const_charp) {
-  ++static_cast<Decoder*>(png_get_error_ptr(png))->warnings;
+void count_png_warning(png_structp png, png_const_charp) {
+  ++static_cast<PngDecoder*>(png_get_error_ptr(png))->warnings;
 }
 
 void take(png_structp png, png_bytep to, std::size_t count) {
-  auto& decoder = *static_cast<Decoder*>(png_get_io_ptr(png));
+  auto& decoder = *static_cast<PngDecoder*>(png_get_io_ptr(png));
   if (count > decoder.bytes.size() - decoder.position) {
     decoder.truncated = true;
     png_error(png, "truncated");
@@ -98,15 +98,15 @@ void take(png_structp png, png_bytep to, std::size_t count) {
   decoder.position += count;
 }
 
-bool guarded(Decoder& decoder, void (*step)(Decoder&)) {
+bool guarded_png(PngDecoder& decoder, void (*step)(PngDecoder&)) {
   if (setjmp(decoder.escape) != 0) return false;
   step(decoder);
   return true;
 }
 
-void create(Decoder& decoder) {
-  decoder.png =
-      png_create_read_struct(PNG_LIBPNG_VER_STRING, &decoder, fail, hear);
+void create_png(PngDecoder& decoder) {
+  decoder.png = png_create_read_struct(
+      PNG_LIBPNG_VER_STRING, &decoder, fail_png, count_png_warning);
   if (decoder.png == nullptr) return;
   decoder.info = png_create_info_struct(decoder.png);
   png_set_read_fn(decoder.png, &decoder, take);
@@ -117,7 +117,7 @@ void create(Decoder& decoder) {
   png_set_check_for_invalid_index(decoder.png, 0);
 }
 
-void read_header(Decoder& decoder) {
+void read_png_header(PngDecoder& decoder) {
   png_read_info(decoder.png, decoder.info);
   const int colour = png_get_color_type(decoder.png, decoder.info);
   const int depth = png_get_bit_depth(decoder.png, decoder.info);
@@ -136,7 +136,7 @@ void read_header(Decoder& decoder) {
   png_read_update_info(decoder.png, decoder.info);
 }
 
-void read_rows(Decoder& decoder) {
+void read_rows(PngDecoder& decoder) {
   if (png_get_rowbytes(decoder.png, decoder.info) != decoder.row_bytes)
     png_error(decoder.png, "a row of unexpected length");
   png_read_image(decoder.png, decoder.rows);
@@ -144,30 +144,30 @@ void read_rows(Decoder& decoder) {
 
 // Checks the sums behind the last row. A file that merely ends there has all
 // its pixels.
-void read_end(Decoder& decoder) {
+void read_end(PngDecoder& decoder) {
   png_read_end(decoder.png, nullptr);
 }
 
-void run(Decoder& decoder, void (*step)(Decoder&)) {
-  if (guarded(decoder, step)) return;
+void run(PngDecoder& decoder, void (*step)(PngDecoder&)) {
+  if (guarded_png(decoder, step)) return;
   if (decoder.truncated) refuse_truncated(decoder.bytes);
   refuse(cat("damaged PNG (", decoder.reason.data(), ")"));
 }
 
-void read_pixels(Decoder& decoder, std::uint8_t* to, std::uint32_t height) {
+void read_pixels(PngDecoder& decoder, std::uint8_t* to, std::uint32_t height) {
   std::vector<png_bytep> rows(height);
   for (std::size_t y = 0; y < height; ++y)
     rows[y] = to + y * decoder.row_bytes;
   decoder.rows = rows.data();
   run(decoder, read_rows);
-  if (guarded(decoder, read_end)) return;
+  if (guarded_png(decoder, read_end)) return;
   if (!decoder.truncated)
     refuse(cat("damaged PNG (", decoder.reason.data(), ")"));
   ++decoder.warnings;
 }
 
 void look_up(
-    const Decoder& decoder,
+    const PngDecoder& decoder,
     const std::vector<std::uint8_t>& indices,
     Image& out) {
   std::array<std::array<std::uint8_t, 3>, 256> colours{};
@@ -216,12 +216,12 @@ void decode_png(
   const bool palette = header.colour == PNG_COLOR_TYPE_PALETTE;
   const bool deep_grey =
       header.colour == PNG_COLOR_TYPE_GRAY && header.depth == 16;
-  Decoder decoder;
+  PngDecoder decoder;
   decoder.bytes = bytes;
   decoder.to_rgb = options.channels == 3;
-  run(decoder, create);
+  run(decoder, create_png);
   if (decoder.info == nullptr) refuse("libpng could not start");
-  run(decoder, read_header);
+  run(decoder, read_png_header);
 
   const bool one = deep_grey || (is_grey(header.colour) && !decoder.to_rgb);
   out.reshape(

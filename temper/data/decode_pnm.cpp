@@ -10,13 +10,13 @@
 namespace temper::data {
 namespace {
 
-bool is_blank(std::uint8_t byte) {
+bool is_pnm_space(std::uint8_t byte) {
   return byte == ' ' || (byte >= '\t' && byte <= '\r');
 }
 
-class Reader {
+class PnmReader {
  public:
-  Reader(Bytes bytes, std::size_t position)
+  PnmReader(Bytes bytes, std::size_t position)
       : bytes_(bytes), position_(position) {}
 
   // Past blanks and comments.
@@ -26,7 +26,7 @@ class Reader {
         while (position_ < bytes_.size() && bytes_[position_] != '\n' &&
                bytes_[position_] != '\r')
           ++position_;
-      } else if (!is_blank(bytes_[position_])) {
+      } else if (!is_pnm_space(bytes_[position_])) {
         return;
       } else {
         ++position_;
@@ -67,7 +67,7 @@ class Reader {
   std::size_t position_;
 };
 
-struct Layout {
+struct PnmLayout {
   char kind = '1'; // the digit of P1 .. P6
   int width = 0;
   int height = 0;
@@ -85,10 +85,10 @@ struct Layout {
   }
 };
 
-Layout read_layout(Bytes bytes) {
-  Layout layout;
+PnmLayout read_pnm_layout(Bytes bytes) {
+  PnmLayout layout;
   layout.kind = static_cast<char>(bytes[1]);
-  Reader reader(bytes, 2);
+  PnmReader reader(bytes, 2);
   layout.width = reader.number();
   layout.height = reader.number();
   if (!layout.bitmap()) layout.most = reader.number();
@@ -98,7 +98,7 @@ Layout read_layout(Bytes bytes) {
   return layout;
 }
 
-std::uint8_t scaled(int value, const Layout& layout) {
+std::uint8_t scaled(int value, const PnmLayout& layout) {
   if (layout.most == 255) return static_cast<std::uint8_t>(value);
   const int range = layout.most > 255 && layout.channels() == 1 ? 65535 : 255;
   // Half to even, as Python rounds.
@@ -106,8 +106,8 @@ std::uint8_t scaled(int value, const Layout& layout) {
   return clip_to_byte(static_cast<unsigned>(std::nearbyint(exact)));
 }
 
-void decode_plain(Bytes bytes, const Layout& layout, Image& out) {
-  Reader reader(bytes, layout.pixels_at - 1);
+void decode_plain(Bytes bytes, const PnmLayout& layout, Image& out) {
+  PnmReader reader(bytes, layout.pixels_at - 1);
   for (std::size_t i = 0; i < out.bytes(); ++i) {
     if (layout.bitmap()) {
       out.pixels()[i] = reader.bit() ? 0 : 255;
@@ -119,7 +119,7 @@ void decode_plain(Bytes bytes, const Layout& layout, Image& out) {
   }
 }
 
-void decode_raw(const std::uint8_t* from, const Layout& layout, Image& out) {
+void decode_raw(const std::uint8_t* from, const PnmLayout& layout, Image& out) {
   std::uint8_t* to = out.pixels();
   if (layout.bitmap()) {
     const std::size_t stride = (out.row_bytes() + 7) / 8;
@@ -138,7 +138,7 @@ void decode_raw(const std::uint8_t* from, const Layout& layout, Image& out) {
 } // namespace
 
 ImageHeader pnm_header(Bytes bytes) {
-  const Layout layout = read_layout(bytes);
+  const PnmLayout layout = read_pnm_layout(bytes);
   check_size(layout.width, layout.height, {});
   return {ImageFormat::pnm, layout.width, layout.height, layout.channels()};
 }
@@ -148,7 +148,7 @@ void decode_pnm(
     const DecodeOptions& options,
     Image& out,
     int& warnings) {
-  const Layout layout = read_layout(bytes);
+  const PnmLayout layout = read_pnm_layout(bytes);
   check_size(layout.width, layout.height, options);
   const auto width = static_cast<std::size_t>(layout.width) *
       static_cast<std::size_t>(layout.channels());

@@ -40,7 +40,7 @@ class OpenFile {
   int descriptor_;
 };
 
-void fill(
+void fill_bytes(
     const OpenFile& file,
     std::uint64_t offset,
     std::uint64_t count,
@@ -71,7 +71,7 @@ void read_encoded_file(
     const std::string& path,
     std::vector<std::uint8_t>& bytes) {
   const OpenFile file(path);
-  fill(file, 0, file.size(), bytes);
+  fill_bytes(file, 0, file.size(), bytes);
 }
 
 void read_encoded_range(
@@ -83,7 +83,7 @@ void read_encoded_range(
   const std::uint64_t size = file.size();
   if (offset > size || count > size - offset)
     throw BadSample("the file is shorter than when it was opened");
-  fill(file, offset, count, bytes);
+  fill_bytes(file, offset, count, bytes);
 }
 
 void rethrow_named(const BadSample& error, const std::string& name) {

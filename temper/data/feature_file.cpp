@@ -19,12 +19,12 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kHeadBytes = 4096;
-constexpr std::string_view kMagic = "temper features 1\n";
+constexpr std::string_view kFeatureMagic = "temper features 1\n";
 constexpr std::size_t kHashAt = 24;
 constexpr std::size_t kJsonAt = 32;
 constexpr std::size_t kLongestWhat = 512;
 constexpr std::uint64_t kThere = 1;
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 50;
+constexpr std::uint64_t kMostFeatureBytes = std::uint64_t{1} << 50;
 
 using Head = std::array<char, kHeadBytes>;
 
@@ -49,7 +49,7 @@ Head head_of(const FeatureAbout& about, std::uint64_t payload_hash) {
           .dump(-1, ' ', true, json::error_handler_t::replace);
   check(text.size() <= kHeadBytes - kJsonAt, "a head of features is short");
   Head head{};
-  std::copy(kMagic.begin(), kMagic.end(), head.begin());
+  std::copy(kFeatureMagic.begin(), kFeatureMagic.end(), head.begin());
   std::copy(text.begin(), text.end(), head.begin() + kJsonAt);
   const std::uint64_t hash = hash64(&head[kJsonAt], kHeadBytes - kJsonAt);
   std::memcpy(&head[kHashAt], &hash, sizeof hash);
@@ -64,7 +64,7 @@ struct Read {
 std::optional<Read> read_head(const char* head) {
   std::uint64_t hash = 0;
   std::memcpy(&hash, head + kHashAt, sizeof hash);
-  if (std::string_view(head, kMagic.size()) != kMagic ||
+  if (std::string_view(head, kFeatureMagic.size()) != kFeatureMagic ||
       hash != hash64(head + kJsonAt, kHeadBytes - kJsonAt))
     return std::nullopt;
   // The hash holds: what is in it was written by temper.
@@ -90,8 +90,8 @@ std::optional<Read> read_head(const char* head) {
 std::uint64_t FeatureLayout::record_bytes() const {
   check(
       samples >= 0 && values > 0 && target_bytes >= 0, "features have a size");
-  if (static_cast<std::uint64_t>(values) > kMostBytes / sizeof(float) ||
-      static_cast<std::uint64_t>(target_bytes) > kMostBytes)
+  if (static_cast<std::uint64_t>(values) > kMostFeatureBytes / sizeof(float) ||
+      static_cast<std::uint64_t>(target_bytes) > kMostFeatureBytes)
     throw Error("[data] one sample's features are larger than any file.");
   return feature_bytes(*this) +
       to_eight(static_cast<std::uint64_t>(target_bytes)) + sizeof(kThere);
@@ -99,7 +99,7 @@ std::uint64_t FeatureLayout::record_bytes() const {
 
 std::uint64_t FeatureLayout::file_bytes() const {
   const std::uint64_t record = record_bytes();
-  if (static_cast<std::uint64_t>(samples) > kMostBytes / record)
+  if (static_cast<std::uint64_t>(samples) > kMostFeatureBytes / record)
     throw Error(
         cat("[data] the features of ",
             count_text(samples),

@@ -11,7 +11,7 @@ namespace temper::data {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = fs::file_time_type::clock;
+using FileClock = fs::file_time_type::clock;
 
 constexpr const char* kExtension = ".features";
 // A file that somebody may be writing just now.
@@ -53,7 +53,7 @@ std::vector<KeptFeatures> list_features(const fs::path& folder) {
     const auto used = at->last_write_time(gone);
     if (gone) continue;
     each.unused_s = std::max(
-        0.0, std::chrono::duration<double>(Clock::now() - used).count());
+        0.0, std::chrono::duration<double>(FileClock::now() - used).count());
     each.about = read_feature_about(each.path);
     kept.push_back(std::move(each));
   }
@@ -115,7 +115,7 @@ std::string make_room(
 
 void mark_used(const fs::path& path) {
   std::error_code unimportant;
-  fs::last_write_time(path, Clock::now(), unimportant);
+  fs::last_write_time(path, FileClock::now(), unimportant);
 }
 
 } // namespace temper::data

@@ -36,7 +36,7 @@ void place_list(
   std::memcpy(to, from.data(), count * sizeof(Number));
 }
 
-std::string size_text(int width, int height, int channels) {
+std::string extent_text(int width, int height, int channels) {
   return cat(width, " x ", height, " with ", plural(channels, "channel"));
 }
 
@@ -100,9 +100,9 @@ void Finish::place_image(
       image.channels() != channels)
     throw BadSample(
         cat("[data] an image of ",
-            size_text(image.width(), image.height(), image.channels()),
+            extent_text(image.width(), image.height(), image.channels()),
             " in batches of ",
-            size_text(width, height, channels),
+            extent_text(width, height, channels),
             "."),
         image.channels() != channels
             ? "Give all images the same number of channels: grey or RGB."

@@ -8,7 +8,7 @@
 namespace temper::data {
 namespace {
 
-std::string text_of(const char* what, std::span<const float> numbers) {
+std::string first_not_finite(const char* what, std::span<const float> numbers) {
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     if (std::isfinite(numbers[i])) continue;
     return cat(
@@ -19,11 +19,11 @@ std::string text_of(const char* what, std::span<const float> numbers) {
   return "";
 }
 
-std::string text_of(
+std::string first_not_finite(
     std::span<const float> inputs,
     std::span<const float> targets) {
-  std::string text = text_of("input", inputs);
-  return text.empty() ? text_of("target", targets) : text;
+  std::string text = first_not_finite("input", inputs);
+  return text.empty() ? first_not_finite("target", targets) : text;
 }
 
 } // namespace
@@ -33,7 +33,7 @@ std::string not_finite_text(const SourceInfo& info, const Sample& sample) {
   std::span<const float> targets;
   if (info.input == Input::numbers) inputs = sample.numbers;
   if (info.target == Target::numbers) targets = sample.target_numbers;
-  return text_of(inputs, targets);
+  return first_not_finite(inputs, targets);
 }
 
 std::vector<NotFiniteSample> not_finite_samples(const Batch& batch) {
@@ -52,7 +52,7 @@ std::vector<NotFiniteSample> not_finite_samples(const Batch& batch) {
     if (input_size > 0) own_inputs = {inputs + at * input_size, input_size};
     if (target_size > 0)
       own_targets = {batch.target_numbers + at * target_size, target_size};
-    std::string what = text_of(own_inputs, own_targets);
+    std::string what = first_not_finite(own_inputs, own_targets);
     if (!what.empty()) found.push_back({slot, std::move(what)});
   }
   return found;

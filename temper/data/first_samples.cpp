@@ -17,7 +17,7 @@ struct KeptSample {
   std::optional<BadSample> bad;
 };
 
-std::uint64_t bytes_of(const Sample& sample) {
+std::uint64_t sample_bytes(const Sample& sample) {
   return sample.image.bytes() + sample.numbers.size() * sizeof(float) +
       sample.tokens.size() * sizeof(std::int64_t);
 }
@@ -43,7 +43,7 @@ class FirstSamples final : public IndexedSource {
     std::uint64_t bytes = 0;
     while (size() < options.most && bytes < options.most_bytes) {
       if (!read_next(stream)) break;
-      bytes += bytes_of(kept_.back().sample);
+      bytes += sample_bytes(kept_.back().sample);
       if (options.progress) options.progress(size());
     }
     name_classes();

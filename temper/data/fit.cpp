@@ -48,13 +48,6 @@ Source first_of(const Source& source, const OpenOptions& options) {
   return sorted ? some_of(source, most, options.seed) : limited(source, most);
 }
 
-std::string shape_text(const std::vector<std::int64_t>& shape) {
-  std::vector<std::string> sizes;
-  for (const std::int64_t size : shape)
-    sizes.push_back(cat(size));
-  return join(sizes, " x ");
-}
-
 [[noreturn]] void misfit(
     const SourceInfo& info,
     const std::string& has,
@@ -94,8 +87,8 @@ void check_goes_with(const SourceInfo& info, const Schema& schema) {
   if (info.input == Input::numbers && info.shape != schema.input_shape)
     misfit(
         info,
-        cat("inputs of ", shape_text(info.shape)),
-        shape_text(schema.input_shape),
+        cat("inputs of ", numbers_text(info.shape, " x ")),
+        numbers_text(schema.input_shape, " x "),
         "Give both sources inputs of the same shape.");
   if (info.target == Target::numbers &&
       static_cast<std::size_t>(info.target_size) != schema.target_size)

@@ -130,11 +130,11 @@ std::int64_t count_images(const std::string& folder) {
   return count;
 }
 
-constexpr std::size_t kNamed = 5;
+constexpr std::size_t kNamedFiles = 5;
 
 std::string join_named(std::vector<std::string> names) {
-  if (names.size() > kNamed) {
-    names.resize(kNamed);
+  if (names.size() > kNamedFiles) {
+    names.resize(kNamedFiles);
     names.emplace_back("...");
   }
   return join(names, ", ");
@@ -143,12 +143,12 @@ std::string join_named(std::vector<std::string> names) {
 void warn_of_empty_classes(
     const std::string& root,
     const std::vector<std::string>& empty) {
-  for (std::size_t i = 0; i < std::min(kNamed, empty.size()); ++i)
+  for (std::size_t i = 0; i < std::min(kNamedFiles, empty.size()); ++i)
     log::warn(cat("[data] ", root, "/", empty[i], " has no images."));
-  if (empty.size() > kNamed)
+  if (empty.size() > kNamedFiles)
     log::warn(
         cat("[data] ",
-            empty.size() - kNamed,
+            empty.size() - kNamedFiles,
             " more class folders of ",
             root,
             " have no images."));
@@ -162,11 +162,11 @@ void tell_ignored(
   std::vector<std::string> endings;
   for (const auto& [ending, count] : ignored) {
     all += count;
-    if (endings.size() == kNamed) continue;
+    if (endings.size() == kNamedFiles) continue;
     endings.push_back(
         cat(count_text(count), " ", ending.empty() ? "without one" : ending));
   }
-  if (ignored.size() > kNamed) endings.push_back("...");
+  if (ignored.size() > kNamedFiles) endings.push_back("...");
   log::note(
       cat("[data] ",
           plural(all, "file"),

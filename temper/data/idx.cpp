@@ -13,10 +13,10 @@
 namespace temper::data {
 namespace {
 
-constexpr std::size_t kMostDimensions = 8;
-constexpr std::size_t kLongestHeader = 4 + 4 * kMostDimensions;
+constexpr std::size_t kMostIdxDimensions = 8;
+constexpr std::size_t kLongestIdxHeader = 4 + 4 * kMostIdxDimensions;
 
-[[noreturn]] void refuse(const std::string& name, const std::string& why) {
+[[noreturn]] void refuse_idx(const std::string& name, const std::string& why) {
   throw Error(
       cat("[data] cannot read ", name, " as IDX: ", why, "."),
       "Fetch the file again.");
@@ -41,8 +41,10 @@ std::uint32_t big_endian32(const std::uint8_t* at) {
       std::uint32_t{at[2]} << 8 | std::uint32_t{at[3]};
 }
 
-IdxArray unpack(std::span<const std::uint8_t> packed, const std::string& name) {
-  std::array<std::uint8_t, kLongestHeader> front{};
+IdxArray unpack_idx(
+    std::span<const std::uint8_t> packed,
+    const std::string& name) {
+  std::array<std::uint8_t, kLongestIdxHeader> front{};
   std::size_t known = 0;
   {
     GzipReader reader(packed, name);
@@ -53,7 +55,7 @@ IdxArray unpack(std::span<const std::uint8_t> packed, const std::string& name) {
   const std::uint64_t total =
       array.header.header_bytes + array.header.data_bytes;
   if (total / kDeflateLimit > packed.size())
-    refuse(
+    refuse_idx(
         name,
         cat("its header announces ",
             bytes_text(total),
@@ -65,7 +67,7 @@ IdxArray unpack(std::span<const std::uint8_t> packed, const std::string& name) {
   const std::size_t got = reader.read(bytes->data(), bytes->size());
   std::uint8_t extra = 0;
   if (got < total)
-    refuse(
+    refuse_idx(
         name,
         cat("it ends after ",
             count_text(static_cast<std::int64_t>(got)),
@@ -73,7 +75,7 @@ IdxArray unpack(std::span<const std::uint8_t> packed, const std::string& name) {
             count_text(static_cast<std::int64_t>(total)),
             " bytes"));
   if (reader.read(&extra, 1) > 0)
-    refuse(name, "it goes on after its last number");
+    refuse_idx(name, "it goes on after its last number");
   array.data =
       std::span<const std::uint8_t>(*bytes).subspan(array.header.header_bytes);
   array.owner = bytes;
@@ -86,27 +88,29 @@ IdxHeader parse_idx_header(
     std::span<const std::uint8_t> file,
     const std::string& name) {
   if (file.size() < 4 || file[0] != 0 || file[1] != 0)
-    refuse(name, "it does not begin with two zero bytes and a type");
+    refuse_idx(name, "it does not begin with two zero bytes and a type");
   const auto* row =
       std::find_if(kTypes.begin(), kTypes.end(), [&](const TypeRow& candidate) {
         return candidate.code == file[2];
       });
-  if (row == kTypes.end()) refuse(name, cat("type ", int{file[2]}, " is none"));
+  if (row == kTypes.end())
+    refuse_idx(name, cat("type ", int{file[2]}, " is none"));
   const std::size_t dimensions = file[3];
-  if (dimensions == 0 || dimensions > kMostDimensions)
-    refuse(name, cat(dimensions, " dimensions are not 1 to ", kMostDimensions));
+  if (dimensions == 0 || dimensions > kMostIdxDimensions)
+    refuse_idx(
+        name, cat(dimensions, " dimensions are not 1 to ", kMostIdxDimensions));
   IdxHeader header;
   header.type = row->type;
   header.header_bytes = 4 + 4 * dimensions;
   if (file.size() < header.header_bytes)
-    refuse(name, "its header is cut short");
+    refuse_idx(name, "its header is cut short");
   header.data_bytes = row->bytes;
   for (std::size_t i = 0; i < dimensions; ++i) {
     const std::uint32_t size = big_endian32(file.data() + 4 + 4 * i);
     header.shape.push_back(size);
     constexpr std::uint64_t kMost = std::uint64_t{1} << 60;
     if (size > 0 && header.data_bytes > kMost / size)
-      refuse(name, "its sizes are impossibly large");
+      refuse_idx(name, "its sizes are impossibly large");
     header.data_bytes *= size;
   }
   return header;
@@ -114,12 +118,12 @@ IdxHeader parse_idx_header(
 
 IdxArray read_idx(const std::filesystem::path& path) {
   auto file = std::make_shared<MappedFile>(path);
-  if (is_gzip(file->bytes())) return unpack(file->bytes(), path.string());
+  if (is_gzip(file->bytes())) return unpack_idx(file->bytes(), path.string());
   IdxArray array;
   array.header = parse_idx_header(file->bytes(), path.string());
   const std::uint64_t there = file->size() - array.header.header_bytes;
   if (there != array.header.data_bytes)
-    refuse(
+    refuse_idx(
         path.string(),
         cat("its header announces ",
             count_text(static_cast<std::int64_t>(array.header.data_bytes)),

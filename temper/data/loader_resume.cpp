@@ -6,7 +6,7 @@
 namespace temper::data {
 namespace {
 
-[[noreturn]] void refuse(const std::string& difference) {
+[[noreturn]] void refuse_to_resume(const std::string& difference) {
   throw Error(
       cat("[data] cannot go on where the run stopped: ", difference, "."),
       "Resume with the data and the configuration it had, or start a new run.");
@@ -36,7 +36,7 @@ void Loader::Body::resume(const LoaderState& state) {
   const LoaderState here = this->state();
   const std::string& name = source_->info().name;
   if (state.dataset_size != here.dataset_size)
-    refuse(
+    refuse_to_resume(
         cat(name,
             " has ",
             plural(here.dataset_size, "sample"),
@@ -44,19 +44,19 @@ void Loader::Body::resume(const LoaderState& state) {
             count_text(state.dataset_size)));
   if (state.dataset_fingerprint != 0 &&
       state.dataset_fingerprint != here.dataset_fingerprint)
-    refuse(
+    refuse_to_resume(
         cat(name,
             " has as many samples as the run had, but other ones (what its "
             "files hold differs)"));
   if (state.pipeline_hash != here.pipeline_hash)
-    refuse(
+    refuse_to_resume(
         cat("the augmentation or the shuffling is another one (now \"",
             augment_ ? augment_->name : "none",
             "\", ",
             options_.shuffle ? "" : "not ",
             "shuffled)"));
   if (state.samples_consumed > state.dataset_size)
-    refuse(
+    refuse_to_resume(
         cat("its position, ",
             count_text(state.samples_consumed),
             ", is beyond the end of the data"));

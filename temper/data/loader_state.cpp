@@ -4,7 +4,7 @@
 namespace temper::data {
 namespace {
 
-constexpr std::size_t kMostBytes = 4096;
+constexpr std::size_t kMostLoaderStateBytes = 4096;
 
 LoaderState read_state(const StateJson& json) {
   constexpr std::size_t kKeys = 7;
@@ -27,17 +27,17 @@ LoaderState read_state(const StateJson& json) {
 std::string LoaderState::to_json() const {
   StateJson json;
   json["format"] = kStateFormat;
-  json["seed"] = hex_text(seed);
+  json["seed"] = hex_literal(seed);
   json["epoch"] = epoch;
   json["samples_consumed"] = samples_consumed;
   json["dataset_size"] = dataset_size;
-  json["dataset_fingerprint"] = hex_text(dataset_fingerprint);
-  json["pipeline_hash"] = hex_text(pipeline_hash);
+  json["dataset_fingerprint"] = hex_literal(dataset_fingerprint);
+  json["pipeline_hash"] = hex_literal(pipeline_hash);
   return json.dump();
 }
 
 LoaderState LoaderState::from_json(const std::string& text) {
-  return parse_state<LoaderState>(text, kMostBytes, read_state);
+  return parse_state<LoaderState>(text, kMostLoaderStateBytes, read_state);
 }
 
 } // namespace temper::data

@@ -11,7 +11,7 @@
 namespace temper::data {
 namespace {
 
-constexpr std::uint32_t kLargestSide = 16384;
+constexpr std::uint32_t kLargestIdxSide = 16384;
 
 void require(
     bool holds,
@@ -79,8 +79,8 @@ MnistSource::MnistSource(
       labels,
       "labels are bytes in one dimension");
   require(
-      shape[1] > 0 && shape[1] <= kLargestSide && shape[2] > 0 &&
-          shape[2] <= kLargestSide,
+      shape[1] > 0 && shape[1] <= kLargestIdxSide && shape[2] > 0 &&
+          shape[2] <= kLargestIdxSide,
       images,
       cat("images of ", shape[1], " x ", shape[2], " pixels are none"));
   require(

@@ -11,8 +11,8 @@
 namespace temper::data {
 namespace {
 
-constexpr std::size_t kLongestHeader = 64 << 10;
-constexpr std::size_t kMostDimensions = 32; // as NumPy had it
+constexpr std::size_t kLongestNpyHeader = 64 << 10;
+constexpr std::size_t kMostNpyDimensions = 32; // as NumPy had it
 constexpr std::int64_t kMostItems = std::int64_t{1} << 60;
 
 // The Python literal, character by character. Every step consumes at least
@@ -76,7 +76,8 @@ class Literal {
     expect('(');
     while (!take(')')) {
       sizes.push_back(size());
-      if (sizes.size() > kMostDimensions) refuse("it has too many dimensions");
+      if (sizes.size() > kMostNpyDimensions)
+        refuse("it has too many dimensions");
       if (take(',')) continue;
       if (sizes.size() == 1) refuse("its shape is not a tuple");
       expect(')');
@@ -183,7 +184,7 @@ NpyHeader parse_npy_header(
   std::size_t length = file[8] | std::size_t{file[9]} << 8;
   if (version > 1)
     length |= std::size_t{file[10]} << 16 | std::size_t{file[11]} << 24;
-  if (length > kLongestHeader) nothing.refuse("its header is too long");
+  if (length > kLongestNpyHeader) nothing.refuse("its header is too long");
   if (file.size() - front < length) nothing.refuse("its header is cut short");
 
   Literal in(

@@ -37,7 +37,7 @@ constexpr std::array<Pair, 4> kValPairs{{
 // The arrays there are: lower-case name to the name as it is written.
 using Names = std::map<std::string, std::string>;
 
-Names names_in(const std::filesystem::path& path, bool folder) {
+Names arrays_in(const std::filesystem::path& path, bool folder) {
   Names names;
   if (!folder) {
     for (const auto& name : npz_names(path))
@@ -130,7 +130,7 @@ Splits open_npy(const std::filesystem::path& path, const OpenOptions& options) {
   if (!folder && path.extension() == ".npy")
     return with_note(one_file(path, options), nullptr, options);
 
-  const Names names = names_in(path, folder);
+  const Names names = arrays_in(path, folder);
   const auto open_pair = [&](const Pair& pair) {
     const auto array = [&](const char* name) {
       const std::string& written = names.at(name);

@@ -10,16 +10,13 @@
 namespace temper::data {
 namespace {
 
-constexpr std::int64_t kLargestSide = 16384;
+constexpr std::int64_t kLargestNpySide = 16384;
 
 std::string shape_text(const std::vector<std::int64_t>& shape) {
-  std::vector<std::string> sizes;
-  for (const std::int64_t size : shape)
-    sizes.push_back(std::to_string(size));
-  return cat("[", join(sizes, ", "), "]");
+  return cat("[", numbers_text(shape, ", "), "]");
 }
 
-[[noreturn]] void refuse(
+[[noreturn]] void refuse_array(
     const NpyArray& array,
     const std::string& why,
     const std::string& hint = "") {
@@ -56,12 +53,14 @@ NpySource::NpySource(
             array.is_file ? std::span<const std::uint8_t>() : array.data};
       }) {
   info_.name = name;
-  if (inputs_.header.shape.empty()) refuse(inputs_, "it is a single number");
-  if (targets_.header.shape.empty()) refuse(targets_, "it is a single number");
-  if (inputs_.header.items() == 0) refuse(inputs_, "it is empty");
-  if (targets_.header.items() == 0) refuse(targets_, "it is empty");
+  if (inputs_.header.shape.empty())
+    refuse_array(inputs_, "it is a single number");
+  if (targets_.header.shape.empty())
+    refuse_array(targets_, "it is a single number");
+  if (inputs_.header.items() == 0) refuse_array(inputs_, "it is empty");
+  if (targets_.header.items() == 0) refuse_array(targets_, "it is empty");
   if (inputs_.header.shape[0] != targets_.header.shape[0])
-    refuse(
+    refuse_array(
         inputs_,
         cat("its targets, ",
             targets_.name,
@@ -98,14 +97,14 @@ void NpySource::describe_inputs() {
   const bool grey = shape.size() == 3;
   planes_ = !grey && !is_channels(shape[3]);
   if (planes_ && !is_channels(shape[1]))
-    refuse(
+    refuse_array(
         inputs_,
         "images have one or three channels, in the last place or the second",
         "Save it as [N, H, W, C], or as floats to have plain numbers.");
   const std::int64_t height = planes_ ? shape[2] : shape[1];
   const std::int64_t width = planes_ ? shape[3] : shape[2];
-  if (height > kLargestSide || width > kLargestSide)
-    refuse(inputs_, "the images are too large");
+  if (height > kLargestNpySide || width > kLargestNpySide)
+    refuse_array(inputs_, "the images are too large");
   info_.input = Input::image;
   info_.height = static_cast<int>(height);
   info_.width = static_cast<int>(width);
@@ -128,7 +127,7 @@ void NpySource::describe_targets() {
     return;
   }
   if (!header.is_integer() || row != 1) {
-    if (row > (1 << 20)) refuse(targets_, "a target is too large");
+    if (row > (1 << 20)) refuse_array(targets_, "a target is too large");
     note_ =
         cat("the targets are ",
             header.is_integer() ? "rows of numbers" : "floats",
@@ -147,7 +146,7 @@ void NpySource::describe_targets() {
     const std::int64_t value = npy_integer(
         header, targets_.data.data() + static_cast<std::size_t>(i) * item);
     if (value < 0 || value >= kMostClasses)
-      refuse(
+      refuse_array(
           targets_,
           cat("number ", i, " is ", value, ", and labels count from 0"),
           "Number the classes from 0, or save the targets as floats to "

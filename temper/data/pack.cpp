@@ -20,13 +20,13 @@ constexpr std::size_t kTableChunk =
 constexpr std::int64_t kProgressEvery = 256;
 // Fingerprints change with what is left out, and may have more digits then.
 constexpr std::size_t kAboutGrows = 64;
-constexpr std::int64_t kNamed = 5; // bad samples; the rest is counted
+constexpr std::int64_t kNamedBadSamples = 5; // bad samples; the rest is counted
 
 std::uint64_t aligned(std::uint64_t offset) {
   return (offset + kPackAlign - 1) / kPackAlign * kPackAlign;
 }
 
-std::vector<PackPart> parts_of(const Splits& splits) {
+std::vector<PackPart> pack_parts(const Splits& splits) {
   std::vector<PackPart> parts;
   for (const auto& source : {splits.train, splits.val}) {
     if (!source || source->size() == 0) continue;
@@ -148,7 +148,7 @@ class PackReader {
             reason, "Remove it, or pack with --bad skip to leave it out.");
       changed_.add(static_cast<std::uint64_t>(index));
       const bool skip = options_.bad == BadPolicy::skip;
-      if (bad_++ < kNamed)
+      if (bad_++ < kNamedBadSamples)
         log::warn(cat(reason, skip ? " Skipped." : " Replaced."));
       if (!skip) replace(index, sample, reason);
       return !skip;
@@ -195,7 +195,7 @@ std::int64_t write_pack(
     const Splits& splits,
     const std::filesystem::path& path,
     const PackOptions& options) {
-  auto parts = parts_of(splits);
+  auto parts = pack_parts(splits);
   std::int64_t all = 0;
   for (const auto& part : parts)
     all += part.size;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kMostNames = 100'000;
 
-[[noreturn]] void refuse(const std::string& pattern, const char* why) {
+[[noreturn]] void refuse_pattern(const std::string& pattern, const char* why) {
   throw Error(
       cat("[data] cannot use the pattern ", pattern, ": ", why, "."),
       "Write braces as {000..009} or {a,b}.");
@@ -35,9 +35,9 @@ std::optional<std::vector<std::string>> expand_range(
   const auto low = parse_int(low_text);
   const auto high = parse_int(inside.substr(dots + 2));
   if (!low || !high || *low < 0 || *high < *low)
-    refuse(pattern, "a range is two numbers, the smaller one first");
+    refuse_pattern(pattern, "a range is two numbers, the smaller one first");
   if (static_cast<std::size_t>(*high - *low) >= kMostNames)
-    refuse(pattern, "it gives too many names");
+    refuse_pattern(pattern, "it gives too many names");
   std::vector<std::string> names;
   for (std::int64_t number = *low; number <= *high; ++number) {
     std::string text = std::to_string(number);
@@ -68,13 +68,14 @@ std::size_t closing(const std::string& pattern, std::size_t open) {
     depth += pattern[at] == '{' ? 1 : pattern[at] == '}' ? -1 : 0;
     if (depth == 0) return at;
   }
-  refuse(pattern, "a brace is not closed");
+  refuse_pattern(pattern, "a brace is not closed");
 }
 
 void expand_into(const std::string& pattern, std::vector<std::string>& names) {
   const auto open = pattern.find('{');
   if (open == std::string::npos) {
-    if (names.size() == kMostNames) refuse(pattern, "it gives too many names");
+    if (names.size() == kMostNames)
+      refuse_pattern(pattern, "it gives too many names");
     names.push_back(pattern);
     return;
   }

@@ -8,15 +8,12 @@
 #include "temper/base/mapped_file.h"
 #include "temper/base/text.h"
 #include "temper/data/encoded_file.h"
+#include "temper/data/gzip.h"
 #include "temper/data/pattern.h"
 #include "temper/data/split.h"
 
 namespace temper::data {
 namespace {
-
-bool is_gzip(Bytes file) {
-  return file.size() > 2 && file[0] == 0x1F && file[1] == 0x8B;
-}
 
 void index_one(
     const ShardFormat& format,

@@ -83,7 +83,7 @@ std::int64_t size_of_val(const IndexedSource& whole, double fraction) {
 
 } // namespace
 
-Splits split(
+Splits split_at_random(
     std::shared_ptr<const IndexedSource> whole,
     double fraction,
     std::uint64_t seed) {
@@ -107,7 +107,7 @@ Splits divide(
     if (auto parts = stratified(whole, val, mix64(options.seed ^ kPurpose)))
       return *std::move(parts);
   }
-  return split(std::move(whole), options.val_fraction, options.seed);
+  return split_at_random(std::move(whole), options.val_fraction, options.seed);
 }
 
 } // namespace temper::data

@@ -48,7 +48,7 @@ class SubsetSource final : public IndexedSource {
 // `fraction` of the samples, rounded, are for validation; both parts get one
 // at least. With 0 everything is for training and val is null. Error unless
 // 0 <= fraction < 1 and there is enough to divide.
-Splits split(
+Splits split_at_random(
     std::shared_ptr<const IndexedSource> whole,
     double fraction,
     std::uint64_t seed);

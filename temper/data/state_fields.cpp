@@ -11,7 +11,7 @@ void refuse_state(const std::string& why) {
       "Resume from another checkpoint.");
 }
 
-std::string hex_text(std::uint64_t value) {
+std::string hex_literal(std::uint64_t value) {
   return cat("0x", std::hex, value);
 }
 

@@ -17,7 +17,7 @@ constexpr std::int64_t kMostSamples = std::int64_t{1} << 53;
 [[noreturn]] void refuse_state(const std::string& why);
 
 // 64 bits as text: they are more than most readers of JSON keep.
-std::string hex_text(std::uint64_t value);
+std::string hex_literal(std::uint64_t value);
 std::uint64_t hex_field(const StateJson& json, const char* name);
 // 0 .. most.
 std::int64_t

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "temper/base/clock.h"
 #include "temper/base/log.h"
 #include "temper/base/text.h"
 
@@ -10,10 +11,6 @@ namespace temper::data {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 } // namespace
 

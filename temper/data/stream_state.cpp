@@ -8,7 +8,7 @@
 namespace temper::data {
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{4} << 20;
+constexpr std::size_t kMostStreamStateBytes = std::size_t{4} << 20;
 
 // Whatever bytes a source saves: two hexadecimal digits each.
 std::string to_digits(const std::string& bytes) {
@@ -40,31 +40,32 @@ std::string from_digits(const std::string& text) {
 std::string StreamState::to_json() const {
   StateJson json;
   json["format"] = kStateFormat;
-  json["seed"] = hex_text(seed);
+  json["seed"] = hex_literal(seed);
   json["epoch"] = epoch;
   json["samples_consumed"] = samples_consumed;
-  json["pipeline_hash"] = hex_text(pipeline_hash);
+  json["pipeline_hash"] = hex_literal(pipeline_hash);
   if (source) json["source"] = to_digits(*source);
   return json.dump();
 }
 
 StreamState StreamState::from_json(const std::string& text) {
-  return parse_state<StreamState>(text, kMostBytes, [](const StateJson& json) {
-    const bool has_source = json.contains("source");
-    if (json.size() != (has_source ? 6U : 5U))
-      refuse_state("it has unknown keys");
-    StreamState state;
-    state.seed = hex_field(json, "seed");
-    state.epoch =
-        static_cast<std::uint32_t>(number_field(json, "epoch", 0xFFFFFFFF));
-    state.samples_consumed =
-        number_field(json, "samples_consumed", kMostSamples);
-    state.pipeline_hash = hex_field(json, "pipeline_hash");
-    if (has_source)
-      state.source =
-          from_digits(json.at("source").get_ref<const std::string&>());
-    return state;
-  });
+  return parse_state<StreamState>(
+      text, kMostStreamStateBytes, [](const StateJson& json) {
+        const bool has_source = json.contains("source");
+        if (json.size() != (has_source ? 6U : 5U))
+          refuse_state("it has unknown keys");
+        StreamState state;
+        state.seed = hex_field(json, "seed");
+        state.epoch =
+            static_cast<std::uint32_t>(number_field(json, "epoch", 0xFFFFFFFF));
+        state.samples_consumed =
+            number_field(json, "samples_consumed", kMostSamples);
+        state.pipeline_hash = hex_field(json, "pipeline_hash");
+        if (has_source)
+          state.source =
+              from_digits(json.at("source").get_ref<const std::string&>());
+        return state;
+      });
 }
 
 } // namespace temper::data

@@ -18,10 +18,10 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kBegin = "temper sums 1\n";
 // A million files take 24 MiB; what is more was mostly replaced long ago.
-constexpr std::size_t kMostEntries = std::size_t{4} << 20;
+constexpr std::size_t kMostSums = std::size_t{4} << 20;
 constexpr std::size_t kMostFiles = 256;
 
-using Entry = std::array<std::uint64_t, 3>; // path, stamp, sum
+using SumEntry = std::array<std::uint64_t, 3>; // path, stamp, sum
 
 std::uint64_t key_of(const std::string& path) {
   std::error_code failed;
@@ -51,7 +51,7 @@ SumMemory::SumMemory(const fs::path& folder, const fs::path& first) {
 
 void SumMemory::load() {
   const auto text =
-      read_small_file(file_, kBegin.size() + kMostEntries * sizeof(Entry) + 8);
+      read_small_file(file_, kBegin.size() + kMostSums * sizeof(SumEntry) + 8);
   if (!text || text->size() < kBegin.size() + 8 ||
       !starts_with(*text, std::string(kBegin)))
     return;
@@ -59,9 +59,9 @@ void SumMemory::load() {
   const char* entries = text->data() + kBegin.size();
   std::uint64_t check = 0;
   std::memcpy(&check, entries + bytes, sizeof check);
-  if (bytes % sizeof(Entry) != 0 || check != hash64(entries, bytes)) return;
-  for (std::size_t at = 0; at < bytes; at += sizeof(Entry)) {
-    Entry entry;
+  if (bytes % sizeof(SumEntry) != 0 || check != hash64(entries, bytes)) return;
+  for (std::size_t at = 0; at < bytes; at += sizeof(SumEntry)) {
+    SumEntry entry;
     std::memcpy(entry.data(), entries + at, sizeof entry);
     known_[entry[0]] = {entry[1], entry[2]};
   }
@@ -82,7 +82,7 @@ void SumMemory::remember(
     const FileStamp& stamp,
     std::uint64_t sum) {
   if (file_.empty()) return;
-  if (known_.size() >= kMostEntries) known_.clear();
+  if (known_.size() >= kMostSums) known_.clear();
   known_[key_of(path)] = {stamp.hash(), sum};
   changed_ = true;
 }
@@ -90,9 +90,9 @@ void SumMemory::remember(
 void SumMemory::save() const {
   if (!changed_) return;
   std::string entries;
-  entries.reserve(known_.size() * sizeof(Entry));
+  entries.reserve(known_.size() * sizeof(SumEntry));
   for (const auto& [path, known] : known_) {
-    const Entry entry{path, known.stamp, known.sum};
+    const SumEntry entry{path, known.stamp, known.sum};
     entries.append(reinterpret_cast<const char*>(entry.data()), sizeof entry);
   }
   const std::uint64_t check = hash64(entries);

@@ -9,7 +9,7 @@
 namespace temper::data {
 namespace {
 
-constexpr std::int64_t kMostSamples = std::int64_t{1} << 40;
+constexpr std::int64_t kMostSynthetic = std::int64_t{1} << 40;
 
 struct Key {
   const char* name;
@@ -18,9 +18,9 @@ struct Key {
   std::int64_t most;
 };
 constexpr std::array<Key, 11> kKeys{{
-    {"images", "images", 1, kMostSamples},
-    {"rows", "rows", 1, kMostSamples},
-    {"tokens", "tokens", 2, kMostSamples},
+    {"images", "images", 1, kMostSynthetic},
+    {"rows", "rows", 1, kMostSynthetic},
+    {"tokens", "tokens", 2, kMostSynthetic},
     {"size", "images", 1, 4096},
     {"channels", "images", 1, 3},
     {"classes", "images rows", 2, 65536},
@@ -31,7 +31,9 @@ constexpr std::array<Key, 11> kKeys{{
     {"seed", "images rows tokens", 0, std::int64_t{1} << 62},
 }};
 
-[[noreturn]] void refuse(const std::string& why, const std::string& hint = "") {
+[[noreturn]] void refuse_synthetic(
+    const std::string& why,
+    const std::string& hint = "") {
   throw Error(
       cat("[data] cannot make synthetic data: ", why, "."),
       hint.empty() ? "For example synthetic:images=1000,size=32,classes=10."
@@ -45,7 +47,7 @@ const Key& key_named(const std::string& name) {
     names.emplace_back(key.name);
   }
   const auto close = nearest(name, names);
-  refuse(
+  refuse_synthetic(
       cat("there is no '", name, "'"),
       close ? cat("Did you mean ", *close, "?")
             : cat("There are ", join(names, ", "), "."));
@@ -58,13 +60,13 @@ Values values_of(std::string_view spec) {
   for (const auto& word : temper::split(spec, ',')) {
     const auto equals = word.find('=');
     if (equals == std::string::npos)
-      refuse(cat("'", word, "' is not of the form key=number"));
+      refuse_synthetic(cat("'", word, "' is not of the form key=number"));
     const std::string name(trim(word.substr(0, equals)));
     const Key& key = key_named(name);
     const auto value =
         parse_int(trim(std::string_view(word).substr(equals + 1)));
     if (!value || *value < key.least || *value > key.most)
-      refuse(
+      refuse_synthetic(
           cat(key.name,
               " is a number from ",
               key.least,
@@ -74,7 +76,7 @@ Values values_of(std::string_view spec) {
               word.substr(equals + 1),
               "'"));
     if (!values.emplace(key.name, *value).second)
-      refuse(cat(key.name, " is given twice"));
+      refuse_synthetic(cat(key.name, " is given twice"));
   }
   return values;
 }
@@ -87,13 +89,13 @@ SyntheticSpec parse_synthetic(std::string_view spec, int sequence) {
   for (const char* name : {"images", "rows", "tokens"})
     if (values.count(name) > 0) {
       if (!kind.empty())
-        refuse(cat(kind, " and ", name, " exclude each other"));
+        refuse_synthetic(cat(kind, " and ", name, " exclude each other"));
       kind = name;
     }
-  if (kind.empty()) refuse("it needs images=, rows= or tokens=");
+  if (kind.empty()) refuse_synthetic("it needs images=, rows= or tokens=");
   for (const auto& [name, value] : values)
     if (!contains(key_named(name).belongs_to, kind))
-      refuse(cat(name, " does not go with ", kind));
+      refuse_synthetic(cat(name, " does not go with ", kind));
   const auto value = [&](const char* name, std::int64_t otherwise) {
     const auto found = values.find(name);
     return found == values.end() ? otherwise : found->second;
@@ -111,9 +113,9 @@ SyntheticSpec parse_synthetic(std::string_view spec, int sequence) {
   made.vocabulary = number("vocabulary", made.vocabulary);
   made.sequence = number("sequence", sequence);
   made.classes = number("classes", kind == "rows" ? 2 : 10);
-  if (made.channels == 2) refuse("channels are 1 or 3");
+  if (made.channels == 2) refuse_synthetic("channels are 1 or 3");
   if (made.targets > 0 && values.count("classes") > 0)
-    refuse("classes and targets exclude each other");
+    refuse_synthetic("classes and targets exclude each other");
   if (kind == "rows") {
     made.input = Input::numbers;
     if (made.targets > 0) made.target = Target::numbers;
@@ -122,7 +124,8 @@ SyntheticSpec parse_synthetic(std::string_view spec, int sequence) {
     made.target = Target::tokens;
     made.samples /= made.sequence;
     if (made.samples == 0)
-      refuse(cat("there are fewer tokens than a window of ", made.sequence));
+      refuse_synthetic(
+          cat("there are fewer tokens than a window of ", made.sequence));
   }
   return made;
 }

@@ -7,20 +7,20 @@
 namespace temper::data {
 namespace {
 
-using Block = std::span<const std::uint8_t, kTarBlock>;
+using HeaderBlock = std::span<const std::uint8_t, kTarBlock>;
 
-struct Field {
+struct HeaderField {
   std::size_t offset;
   std::size_t bytes;
 };
-constexpr Field kName{0, 100};
-constexpr Field kSize{124, 12};
-constexpr Field kChecksum{148, 8};
-constexpr Field kMagic{257, 5};
-constexpr Field kPrefix{345, 155};
-constexpr std::size_t kType = 156;
+constexpr HeaderField kNameField{0, 100};
+constexpr HeaderField kSizeField{124, 12};
+constexpr HeaderField kChecksum{148, 8};
+constexpr HeaderField kMagicField{257, 5};
+constexpr HeaderField kPrefixField{345, 155};
+constexpr std::size_t kTypeOffset = 156;
 
-std::string text_of(Block block, Field field) {
+std::string field_text(HeaderBlock block, HeaderField field) {
   const auto* begin = block.data() + field.offset;
   const auto* end = std::find(begin, begin + field.bytes, std::uint8_t{0});
   return {begin, end};
@@ -28,7 +28,7 @@ std::string text_of(Block block, Field field) {
 
 // Octal digits, between blanks or zeros; or GNU's binary form, marked by the
 // top bit.
-std::optional<std::uint64_t> number_of(Block block, Field field) {
+std::optional<std::uint64_t> number_of(HeaderBlock block, HeaderField field) {
   const auto* at = block.data() + field.offset;
   const auto* end = at + field.bytes;
   std::uint64_t value = 0;
@@ -54,7 +54,7 @@ std::optional<std::uint64_t> number_of(Block block, Field field) {
 }
 
 // The sum of all bytes, those of the checksum itself taken as blanks.
-std::uint64_t checksum_of(Block block) {
+std::uint64_t checksum_of(HeaderBlock block) {
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < block.size(); ++i) {
     const bool own =
@@ -66,24 +66,24 @@ std::uint64_t checksum_of(Block block) {
 
 } // namespace
 
-std::optional<TarHeader> parse_tar_header(Block block) {
+std::optional<TarHeader> parse_tar_header(HeaderBlock block) {
   const auto checksum = number_of(block, kChecksum);
   if (!checksum || *checksum != checksum_of(block)) return std::nullopt;
-  const auto size = number_of(block, kSize);
+  const auto size = number_of(block, kSizeField);
   if (!size) return std::nullopt;
   TarHeader header;
-  header.name = text_of(block, kName);
+  header.name = field_text(block, kNameField);
   header.size = *size;
-  header.type = static_cast<char>(block[kType]);
+  header.type = static_cast<char>(block[kTypeOffset]);
   // GNU's own format has other things where ustar has the prefix.
-  const bool posix = text_of(block, kMagic) == "ustar" &&
-      block[kMagic.offset + kMagic.bytes] == 0;
-  const std::string prefix = posix ? text_of(block, kPrefix) : "";
+  const bool posix = field_text(block, kMagicField) == "ustar" &&
+      block[kMagicField.offset + kMagicField.bytes] == 0;
+  const std::string prefix = posix ? field_text(block, kPrefixField) : "";
   if (!prefix.empty()) header.name = cat(prefix, "/", header.name);
   return header;
 }
 
-bool is_empty_block(Block block) {
+bool is_empty_block(HeaderBlock block) {
   return std::all_of(
       block.begin(), block.end(), [](std::uint8_t byte) { return byte == 0; });
 }

@@ -7,37 +7,37 @@
 
 #include "temper/base/error.h"
 #include "temper/base/text.h"
+#include "temper/data/tar_header.h"
 
 namespace temper::data {
 namespace {
 
-constexpr std::uint64_t kBlock = 512;
 // Of a long name or a pax record; paths are a few kilobytes at most.
 constexpr std::uint64_t kMostExtra = std::uint64_t{1} << 20;
 
 // Where the fields of a header are: POSIX.1-1988, "ustar".
-struct Field {
+struct IndexField {
   std::size_t at;
   std::size_t size;
 };
-constexpr Field kName{0, 100};
-constexpr Field kSize{124, 12};
-constexpr Field kSum{148, 8};
+constexpr IndexField kName{0, 100};
+constexpr IndexField kSize{124, 12};
+constexpr IndexField kSum{148, 8};
 constexpr std::size_t kType = 156;
-constexpr Field kMagic{257, 6};
-constexpr Field kPrefix{345, 155};
+constexpr IndexField kMagic{257, 6};
+constexpr IndexField kPrefix{345, 155};
 
-std::string_view text_of(Bytes bytes) {
+std::string_view text_from(Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 // Up to the first NUL.
-std::string_view text_at(Bytes header, Field field) {
-  const auto text = text_of(header.subspan(field.at, field.size));
+std::string_view text_at(Bytes header, IndexField field) {
+  const auto text = text_from(header.subspan(field.at, field.size));
   return text.substr(0, text.find('\0'));
 }
 
-std::optional<std::uint64_t> number_at(Bytes header, Field field) {
+std::optional<std::uint64_t> number_at(Bytes header, IndexField field) {
   const Bytes bytes = header.subspan(field.at, field.size);
   std::uint64_t value = 0;
   if ((bytes[0] & 0x80) != 0) { // GNU: big-endian binary behind a set bit
@@ -61,7 +61,7 @@ bool is_zero(Bytes block) {
 }
 
 // The sum counts its own field as blanks; old programs summed signed bytes.
-bool sum_fits(Bytes header) {
+bool header_sum_fits(Bytes header) {
   const auto wanted = number_at(header, kSum);
   std::int64_t plain = 0;
   std::int64_t with_sign = 0;
@@ -79,7 +79,7 @@ bool sum_fits(Bytes header) {
 std::string name_of(Bytes header) {
   const std::string_view name = text_at(header, kName);
   const std::string_view prefix = text_at(header, kPrefix);
-  const bool ustar = text_of(header.subspan(kMagic.at, kMagic.size)) ==
+  const bool ustar = text_from(header.subspan(kMagic.at, kMagic.size)) ==
       std::string_view("ustar\0", 6);
   if (!ustar || prefix.empty()) return std::string(name);
   return cat(prefix, "/", name);
@@ -120,10 +120,10 @@ class Walker {
 
   std::vector<TarMember> walk() {
     while (position_ < tar_.size()) {
-      if (tar_.size() - position_ < kBlock) fail("a header is cut off");
-      const Bytes header = tar_.subspan(position_, kBlock);
+      if (tar_.size() - position_ < kTarBlock) fail("a header is cut off");
+      const Bytes header = tar_.subspan(position_, kTarBlock);
       if (is_zero(header)) break;
-      if (!sum_fits(header))
+      if (!header_sum_fits(header))
         fail(
             position_ == 0 ? "it is not a tar archive"
                            : "a header's checksum does not fit");
@@ -152,7 +152,7 @@ class Walker {
     const std::uint64_t bytes = hollow ? 0
         : about_next                   ? *stated
                                        : extra_.bytes.value_or(*stated);
-    const std::uint64_t begin = position_ + kBlock;
+    const std::uint64_t begin = position_ + kTarBlock;
     if (bytes > tar_.size() - begin) fail("a member is cut off");
     const Bytes contents = tar_.subspan(begin, bytes);
     if (about_next) {
@@ -163,12 +163,13 @@ class Walker {
       add(header, type, begin, bytes);
       extra_ = {};
     }
-    const std::uint64_t blocks = (bytes + kBlock - 1) / kBlock;
-    position_ = std::min<std::uint64_t>(begin + blocks * kBlock, tar_.size());
+    const std::uint64_t blocks = (bytes + kTarBlock - 1) / kTarBlock;
+    position_ =
+        std::min<std::uint64_t>(begin + blocks * kTarBlock, tar_.size());
   }
 
   void read_extra(char type, Bytes contents) {
-    const std::string_view text = text_of(contents);
+    const std::string_view text = text_from(contents);
     if (type == 'x') read_pax(text, extra_);
     if (type == 'L') extra_.name = text.substr(0, text.find('\0'));
     // A global record sets what no single member has; a link's name is of no

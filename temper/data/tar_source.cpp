@@ -21,7 +21,7 @@ struct NameParts {
   std::string ending; // "jpg", "seg.png"; lower case
 };
 
-NameParts parts_of(std::string_view name) {
+NameParts name_parts(std::string_view name) {
   const auto slash = name.rfind('/');
   const auto base = slash == std::string_view::npos ? 0 : slash + 1;
   const auto dot = name.find('.', base);
@@ -29,7 +29,7 @@ NameParts parts_of(std::string_view name) {
   return {name.substr(0, dot), lower(name.substr(dot + 1))};
 }
 
-bool is_image(const std::string& ending) {
+bool ends_as_image(const std::string& ending) {
   static const std::vector<std::string> endings{
       "jpg", "jpeg", "png", "webp", "bmp", "ppm", "pgm", "pbm", "pnm"};
   return std::find(endings.begin(), endings.end(), ending) != endings.end();
@@ -64,13 +64,13 @@ class Grouper {
       : tar_(tar), shard_(shard), index_(index) {}
 
   void add(const TarMember& member) {
-    const NameParts parts = parts_of(member.name);
+    const NameParts parts = name_parts(member.name);
     if (parts.key != key_) {
       finish();
       key_ = parts.key;
     }
     const LabelKind kind = label_kind(parts.ending);
-    if (is_image(parts.ending) && image_ == nullptr) {
+    if (ends_as_image(parts.ending) && image_ == nullptr) {
       image_ = &member;
     } else if (kind < found_in_ && member.bytes <= kMostLabelBytes) {
       const auto label = label_in(member, kind);

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kMostCharacters = 65536; // ids have 16 bits
 constexpr int kLongestSequence = 1 << 20;
 
-[[noreturn]] void refuse(
+[[noreturn]] void refuse_text(
     const std::string& name,
     const std::string& why,
     const std::string& hint = "") {
@@ -52,7 +52,7 @@ void each_character(
   for (std::size_t at = 0; at < text.size();) {
     const auto point = next_code_point(text, at);
     if (!point)
-      refuse(
+      refuse_text(
           name,
           cat("byte ",
               count_text(static_cast<std::int64_t>(at)),
@@ -75,7 +75,7 @@ TextTokens::TextTokens(
       }) {
   file_.emplace(path);
   const auto text = file_->bytes();
-  if (text.empty()) refuse(path.string(), "it is empty");
+  if (text.empty()) refuse_text(path.string(), "it is empty");
   if (unit_ == Unit::bytes) {
     file_->expect_random_access();
     return;
@@ -94,7 +94,7 @@ TextTokens::TextTokens(
       if (seen[point]) characters_.push_back(static_cast<char32_t>(point));
   }
   if (characters_.size() > kMostCharacters)
-    refuse(
+    refuse_text(
         path.string(),
         cat("it has more than ",
             count_text(kMostCharacters),
@@ -210,7 +210,7 @@ Splits open_text(const std::string& place, const OpenOptions& options) {
   std::vector<char32_t> known;
   const Schema* schema = options.schema.get();
   if (schema != nullptr && schema->tokens != kind)
-    refuse(
+    refuse_text(
         path,
         cat("training has ", schema->tokens, ", and these are ", kind),
         "Name both with text:chars:PATH, or both with text:PATH.");
@@ -245,7 +245,7 @@ Splits open_text(const std::string& place, const OpenOptions& options) {
   auto train =
       std::make_shared<TextSource>(tokens, 0, middle, sequence, sequence);
   if (train->size() == 0)
-    refuse(
+    refuse_text(
         path,
         cat(options.whole ? "all of it, " : "its training part, ",
             plural(middle, "token"),

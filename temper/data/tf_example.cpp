@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kMostFeatures = 1000;
 
-[[noreturn]] void refuse(const std::string& reason) {
+[[noreturn]] void refuse_example(const std::string& reason) {
   throw BadSample(cat("a malformed tf.Example (", reason, ")"));
 }
 
@@ -42,7 +42,7 @@ class Fields {
         contents_ = take(4);
         break;
       default:
-        refuse("an unknown encoding");
+        refuse_example("an unknown encoding");
     }
     return true;
   }
@@ -64,7 +64,7 @@ class Fields {
       value |= std::uint64_t{byte & 0x7FU} << shift;
       if (byte < 0x80) return value;
     }
-    refuse("a number of more than 64 bits");
+    refuse_example("a number of more than 64 bits");
   }
   bool at_end() const {
     return left_.empty();
@@ -72,7 +72,8 @@ class Fields {
 
  private:
   Bytes take(std::uint64_t count) {
-    if (count > left_.size()) refuse("it ends in the middle of a field");
+    if (count > left_.size())
+      refuse_example("it ends in the middle of a field");
     const Bytes taken = left_.first(static_cast<std::size_t>(count));
     left_ = left_.subspan(taken.size());
     return taken;
@@ -114,7 +115,10 @@ TfFeature read_entry(Bytes message) {
   return feature;
 }
 
-void need(const TfFeature& feature, TfFeature::Kind kind, const char* name) {
+void need_kind(
+    const TfFeature& feature,
+    TfFeature::Kind kind,
+    const char* name) {
   if (feature.kind != kind)
     throw BadSample(
         cat("its feature ", feature.key, " is not a list of ", name));
@@ -152,7 +156,7 @@ std::vector<TfFeature> parse_tf_example(Bytes message) {
     if (!example.is(1, kLength)) continue;
     for (Fields map(example.contents()); map.next();) {
       if (!map.is(1, kLength)) continue;
-      if (features.size() == kMostFeatures) refuse("too many features");
+      if (features.size() == kMostFeatures) refuse_example("too many features");
       features.push_back(read_entry(map.contents()));
     }
   }
@@ -160,7 +164,7 @@ std::vector<TfFeature> parse_tf_example(Bytes message) {
 }
 
 std::vector<Bytes> byte_values(const TfFeature& feature) {
-  need(feature, TfFeature::Kind::bytes, "bytes");
+  need_kind(feature, TfFeature::Kind::bytes, "bytes");
   std::vector<Bytes> values;
   for (Fields list(feature.list); list.next();)
     if (list.is(1, kLength)) values.push_back(list.contents());
@@ -168,12 +172,12 @@ std::vector<Bytes> byte_values(const TfFeature& feature) {
 }
 
 std::vector<float> float_values(const TfFeature& feature) {
-  need(feature, TfFeature::Kind::floats, "floats");
+  need_kind(feature, TfFeature::Kind::floats, "floats");
   std::vector<float> values;
   for (Fields list(feature.list); list.next();) {
     if (!list.is(1, kLength) && !list.is(1, kFixed32)) continue;
     const Bytes packed = list.contents();
-    if (packed.size() % 4 != 0) refuse("floats that are not whole");
+    if (packed.size() % 4 != 0) refuse_example("floats that are not whole");
     for (std::size_t at = 0; at < packed.size(); at += 4)
       values.push_back(float_at(packed, at));
   }
@@ -181,7 +185,7 @@ std::vector<float> float_values(const TfFeature& feature) {
 }
 
 std::vector<std::int64_t> int_values(const TfFeature& feature) {
-  need(feature, TfFeature::Kind::ints, "integers");
+  need_kind(feature, TfFeature::Kind::ints, "integers");
   std::vector<std::int64_t> values;
   for (Fields list(feature.list); list.next();) {
     if (list.is(1, kVarint))

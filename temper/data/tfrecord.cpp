@@ -17,11 +17,11 @@ std::uint64_t little_endian(Bytes bytes) {
   return value;
 }
 
-bool sum_fits(Bytes bytes, Bytes sum) {
+bool record_sum_fits(Bytes bytes, Bytes sum) {
   return little_endian(sum) == mask_crc32c(crc32c(bytes));
 }
 
-[[noreturn]] void fail(const char* why, std::uint64_t position) {
+[[noreturn]] void refuse_at(const char* why, std::uint64_t position) {
   throw Error(
       cat(why, " at byte ", count_text(static_cast<std::int64_t>(position))));
 }
@@ -34,16 +34,16 @@ std::vector<TfRecord> read_tfrecord_index(Bytes file) {
   while (position < file.size()) {
     const std::uint64_t left = file.size() - position;
     if (left < kHeaderBytes + kTfChecksumBytes)
-      fail("a record is cut off", position);
+      refuse_at("a record is cut off", position);
     const Bytes length = file.subspan(position, kLengthBytes);
-    if (!sum_fits(
+    if (!record_sum_fits(
             length, file.subspan(position + kLengthBytes, kTfChecksumBytes))) {
       if (position == 0) throw Error("it is not a TFRecord file");
-      fail("a length does not fit its checksum", position);
+      refuse_at("a length does not fit its checksum", position);
     }
     const std::uint64_t bytes = little_endian(length);
     if (bytes > left - kHeaderBytes - kTfChecksumBytes)
-      fail("a record is cut off", position);
+      refuse_at("a record is cut off", position);
     records.push_back({position + kHeaderBytes, bytes});
     position += kHeaderBytes + bytes + kTfChecksumBytes;
   }
@@ -55,7 +55,7 @@ Bytes checked_tfrecord(Bytes data_and_checksum) {
     throw BadSample("the record has no checksum");
   const std::size_t bytes = data_and_checksum.size() - kTfChecksumBytes;
   const Bytes data = data_and_checksum.first(bytes);
-  if (!sum_fits(data, data_and_checksum.subspan(bytes)))
+  if (!record_sum_fits(data, data_and_checksum.subspan(bytes)))
     throw BadSample("the record does not fit its checksum");
   return data;
 }

@@ -47,7 +47,7 @@ long status_of(CURL* curl) {
   return status;
 }
 
-std::optional<std::uint64_t> number(std::string_view text) {
+std::optional<std::uint64_t> header_number(std::string_view text) {
   const auto value = parse_int(trim(text));
   if (!value || *value < 0) return std::nullopt;
   return static_cast<std::uint64_t>(*value);
@@ -60,9 +60,9 @@ void read_content_range(std::string_view value, Request& request) {
   value.remove_prefix(6);
   const auto slash = value.find('/');
   if (slash == std::string_view::npos) return;
-  request.range_total = number(value.substr(slash + 1));
+  request.range_total = header_number(value.substr(slash + 1));
   const auto dash = value.find('-');
-  if (dash < slash) request.range_begin = number(value.substr(0, dash));
+  if (dash < slash) request.range_begin = header_number(value.substr(0, dash));
 }
 
 std::size_t on_header(char* data, std::size_t, std::size_t bytes, void* self) {
@@ -80,7 +80,7 @@ std::size_t on_header(char* data, std::size_t, std::size_t bytes, void* self) {
   if (name == "content-range")
     read_content_range(line.substr(colon + 1), request);
   else if (name == "content-length")
-    request.length = number(line.substr(colon + 1)).value_or(0);
+    request.length = header_number(line.substr(colon + 1)).value_or(0);
   return bytes;
 }
 

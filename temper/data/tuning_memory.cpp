@@ -14,18 +14,18 @@ namespace {
 
 using Json = nlohmann::ordered_json; // keeps the order: the oldest comes first
 
-constexpr std::size_t kMostBytes = std::size_t{64} << 10;
-constexpr std::size_t kMostEntries = 100;
+constexpr std::size_t kMostTuningBytes = std::size_t{64} << 10;
+constexpr std::size_t kMostTunings = 100;
 constexpr int kMostOfEach = 256;
 
 Json read_all(const std::filesystem::path& file) {
-  const auto text = read_small_file(file, kMostBytes);
+  const auto text = read_small_file(file, kMostTuningBytes);
   if (!text) return Json::object();
   Json json = Json::parse(*text, nullptr, false);
   return json.is_object() ? json : Json::object();
 }
 
-std::optional<int> number(const Json& entry, const char* name) {
+std::optional<int> remembered_number(const Json& entry, const char* name) {
   const auto found = entry.find(name);
   if (found == entry.end() || !found->is_number_integer()) return std::nullopt;
   const auto value = found->get<std::int64_t>();
@@ -51,8 +51,8 @@ std::optional<Tuning> load_tuning(
   const Json all = read_all(file);
   const auto found = all.find(key.text());
   if (found == all.end() || !found->is_object()) return std::nullopt;
-  const auto workers = number(*found, "workers");
-  const auto depth = number(*found, "depth");
+  const auto workers = remembered_number(*found, "workers");
+  const auto depth = remembered_number(*found, "depth");
   if (!workers || !depth) return std::nullopt;
   return Tuning{*workers, *depth};
 }
@@ -63,7 +63,7 @@ void save_tuning(
     Tuning tuning) {
   Json all = read_all(file);
   all.erase(key.text());
-  while (all.size() >= kMostEntries)
+  while (all.size() >= kMostTunings)
     all.erase(all.begin());
   all[key.text()] = {{"workers", tuning.workers}, {"depth", tuning.depth}};
   try {

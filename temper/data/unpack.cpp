@@ -12,15 +12,15 @@
 #include "temper/base/atomic_file.h"
 #include "temper/base/error.h"
 #include "temper/base/text.h"
+#include "temper/data/tar_header.h"
 
 namespace temper::data {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr std::size_t kBlock = 512;
-using Block = std::array<char, kBlock>;
+using TarBlock = std::array<char, kTarBlock>;
 
-struct Entry {
+struct TarEntry {
   std::string name;
   std::uint64_t bytes = 0;
   char kind = '0';
@@ -54,7 +54,8 @@ class GzipFile {
   std::unique_ptr<gzFile_s, decltype(&gzclose)> file_;
 };
 
-std::string_view field(const Block& block, std::size_t at, std::size_t size) {
+std::string_view
+field(const TarBlock& block, std::size_t at, std::size_t size) {
   const std::string_view all(block.data() + at, size);
   return all.substr(0, all.find('\0'));
 }
@@ -71,7 +72,7 @@ std::optional<std::uint64_t> octal(std::string_view text) {
 }
 
 // The sum of the header's bytes, its own field counted as blanks.
-bool sum_fits(const Block& block) {
+bool block_sum_fits(const TarBlock& block) {
   constexpr std::size_t kAt = 148;
   std::uint64_t sum = 8 * std::uint64_t{' '};
   for (std::size_t i = 0; i < block.size(); ++i)
@@ -80,13 +81,13 @@ bool sum_fits(const Block& block) {
 }
 
 // Nothing at the end of the archive.
-std::optional<Entry> next_entry(GzipFile& file) {
-  Block block;
+std::optional<TarEntry> next_entry(GzipFile& file) {
+  TarBlock block;
   file.read(block.data(), block.size());
   if (std::all_of(block.begin(), block.end(), [](char c) { return c == 0; }))
     return std::nullopt;
-  if (!sum_fits(block)) file.damaged("a header's checksum is wrong");
-  Entry entry;
+  if (!block_sum_fits(block)) file.damaged("a header's checksum is wrong");
+  TarEntry entry;
   entry.name = field(block, 0, 100);
   entry.kind = block[156];
   if (field(block, 257, 5) == "ustar")
@@ -108,11 +109,11 @@ bool leads_outside(const std::string& name) {
 // The data of an entry, rounded up to whole blocks, to `sink`.
 template <class Sink>
 void read_data(GzipFile& file, std::uint64_t bytes, const Sink& sink) {
-  std::array<char, 128 * kBlock> buffer;
+  std::array<char, 128 * kTarBlock> buffer;
   while (bytes > 0) {
     const auto wanted =
         static_cast<std::size_t>(std::min<std::uint64_t>(bytes, buffer.size()));
-    file.read(buffer.data(), (wanted + kBlock - 1) / kBlock * kBlock);
+    file.read(buffer.data(), (wanted + kTarBlock - 1) / kTarBlock * kTarBlock);
     sink(buffer.data(), wanted);
     bytes -= wanted;
   }

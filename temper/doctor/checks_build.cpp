@@ -4,12 +4,12 @@
 namespace temper::doctor {
 namespace {
 
-constexpr const char* kGroup = "build";
+constexpr const char* kBuildGroup = "build";
 using Found = std::optional<Check>;
 
 Found libtorch_version(const Evidence& evidence) {
   const auto& facts = evidence.machine.libtorch;
-  Check check{kGroup, "LibTorch", "", Verdict::ok, "", ""};
+  Check check{kBuildGroup, "LibTorch", "", Verdict::ok, "", ""};
   if (!facts.present) {
     check.found = "this temper was built without LibTorch";
     check.verdict = Verdict::bad;
@@ -39,7 +39,7 @@ Found vector_level(const Evidence& evidence) {
   const auto& machine = evidence.machine;
   const auto& level = machine.libtorch.cpu_capability;
   if (level.empty()) return std::nullopt;
-  Check check{kGroup, "CPU kernels", level, Verdict::ok, "", ""};
+  Check check{kBuildGroup, "CPU kernels", level, Verdict::ok, "", ""};
   const bool capable =
       machine.cpu.simd == "AVX2" || machine.cpu.simd == "AVX-512";
   const bool plain = level == "DEFAULT" || level == "NO AVX";
@@ -58,7 +58,7 @@ Found threads(const Evidence& evidence) {
   const int theirs = machine.libtorch.default_threads;
   const int cores = machine.cpu.performance > 0 ? machine.cpu.performance
                                                 : machine.cpu.physical;
-  Check check{kGroup, "threads", "", Verdict::ok, "", ""};
+  Check check{kBuildGroup, "threads", "", Verdict::ok, "", ""};
   check.found =
       cat("LibTorch would use ", theirs, " of ", plural(cores, "fast core"));
   if (theirs < cores && theirs < machine.cpu.usable) {
@@ -86,7 +86,7 @@ Found blas(const Evidence& evidence) {
   if (speed.peak_gflops <= 0) return std::nullopt;
   constexpr double kPoorShare = 0.2;
   const double share = speed.sgemm_gflops / speed.peak_gflops;
-  Check check{kGroup, "BLAS", "", Verdict::ok, "", ""};
+  Check check{kBuildGroup, "BLAS", "", Verdict::ok, "", ""};
   check.found =
       cat(speed.name.empty() ? "unrecognised library" : speed.name,
           ": ",
@@ -111,7 +111,7 @@ Found openmp(const Evidence& evidence) {
   const auto& runtimes = evidence.openmp_runtimes;
   if (runtimes.empty()) return std::nullopt;
   Check check{
-      kGroup, "OpenMP runtime", join(runtimes, ", "), Verdict::ok, "", ""};
+      kBuildGroup, "OpenMP runtime", join(runtimes, ", "), Verdict::ok, "", ""};
   if (runtimes.size() == 1) return check;
   check.verdict = Verdict::bad;
   check.advice =

@@ -8,7 +8,7 @@
 namespace temper::doctor {
 namespace {
 
-constexpr const char* kGroup = "devices";
+constexpr const char* kDevicesGroup = "devices";
 
 bool has_gpu(const machine::Machine& machine, const std::string& vendor) {
   return std::any_of(
@@ -27,7 +27,7 @@ std::optional<Check> macos_too_old(const Evidence& evidence) {
   const auto floor = mps_floor(*libtorch);
   if (!floor || *macos >= *floor) return std::nullopt;
   return Check{
-      kGroup,
+      kDevicesGroup,
       "macOS for MPS",
       cat("macOS ",
           machine.platform.version,
@@ -50,7 +50,7 @@ std::optional<Check> gpu_without_backend(const Evidence& evidence) {
   const char* const name = "GPU without backend";
   if (has_gpu(machine, "nvidia") && !facts.cuda_built)
     return Check{
-        kGroup,
+        kDevicesGroup,
         name,
         "an NVIDIA GPU is here, and this LibTorch is CPU-only",
         Verdict::bad,
@@ -58,7 +58,7 @@ std::optional<Check> gpu_without_backend(const Evidence& evidence) {
         ""};
   if (has_gpu(machine, "apple") && !facts.mps_built)
     return Check{
-        kGroup,
+        kDevicesGroup,
         name,
         "an Apple GPU is here, and this LibTorch was built without MPS",
         Verdict::bad,
@@ -71,7 +71,7 @@ std::optional<Check> gpu_without_backend(const Evidence& evidence) {
 Check device_row(
     const machine::DeviceReport& device,
     const Evidence& evidence) {
-  Check check{kGroup, device.device, "", Verdict::ok, "", ""};
+  Check check{kDevicesGroup, device.device, "", Verdict::ok, "", ""};
   const std::string model = device.model.empty() ? "" : cat(device.model, ", ");
   if (device.works) {
     check.found = cat(model, "works: computed and read back a product");
@@ -102,7 +102,7 @@ Check device_row(
 }
 
 Check chosen(const Evidence& evidence) {
-  Check check{kGroup, "choice", "", Verdict::ok, "", ""};
+  Check check{kDevicesGroup, "choice", "", Verdict::ok, "", ""};
   const auto& asked = evidence.requested_device;
   try {
     check.found =

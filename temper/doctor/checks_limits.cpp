@@ -6,13 +6,13 @@
 namespace temper::doctor {
 namespace {
 
-constexpr const char* kGroup = "limits";
+constexpr const char* kLimitsGroup = "limits";
 using Found = std::optional<Check>;
 
 Found open_files(const Evidence& evidence) {
   const auto& files = evidence.machine.open_files;
   constexpr std::uint64_t kEnough = 1024;
-  Check check{kGroup, "open files", "", Verdict::ok, "", ""};
+  Check check{kLimitsGroup, "open files", "", Verdict::ok, "", ""};
   const bool unlimited =
       files.hard == std::numeric_limits<std::uint64_t>::max();
   check.found = cat(
@@ -38,7 +38,7 @@ Found open_files(const Evidence& evidence) {
 Found memory_limit(const Evidence& evidence) {
   const auto& memory = evidence.machine.memory;
   if (!memory.limit_bytes) return std::nullopt;
-  Check check{kGroup, "memory limit", "", Verdict::note, "", ""};
+  Check check{kLimitsGroup, "memory limit", "", Verdict::note, "", ""};
   check.found =
       cat(bytes_text(*memory.limit_bytes),
           " of ",
@@ -61,7 +61,7 @@ Found cpu_limit(const Evidence& evidence) {
   const auto& cpu = evidence.machine.cpu;
   if (cpu.usable <= 0 || cpu.usable >= cpu.logical) return std::nullopt;
   return Check{
-      kGroup,
+      kLimitsGroup,
       "CPU limit",
       cat(decimals(cpu.usable, 1), " of ", plural(cpu.logical, "core")),
       Verdict::note,
@@ -76,7 +76,7 @@ Found watermarks(const Evidence& evidence) {
   const auto low =
       variable(evidence.environment, "PYTORCH_MPS_LOW_WATERMARK_RATIO");
   Check check{
-      kGroup,
+      kLimitsGroup,
       "MPS watermark",
       cat("PYTORCH_MPS_HIGH_WATERMARK_RATIO=", *high),
       Verdict::ok,
@@ -114,7 +114,7 @@ Found duplicate_openmp(const Evidence& evidence) {
   const auto value = variable(evidence.environment, "KMP_DUPLICATE_LIB_OK");
   if (!value) return std::nullopt;
   return Check{
-      kGroup,
+      kLimitsGroup,
       "KMP_DUPLICATE_LIB_OK",
       cat("set to ", *value),
       Verdict::bad,
@@ -128,7 +128,7 @@ Found thread_variables(const Evidence& evidence) {
     const auto value = variable(evidence.environment, name);
     if (!value) continue;
     return Check{
-        kGroup,
+        kLimitsGroup,
         name,
         cat("set to ", *value),
         Verdict::note,

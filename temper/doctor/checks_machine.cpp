@@ -4,7 +4,7 @@
 namespace temper::doctor {
 namespace {
 
-constexpr const char* kGroup = "machine";
+constexpr const char* kMachineGroup = "machine";
 using Found = std::optional<Check>;
 
 Found system(const Evidence& evidence) {
@@ -14,7 +14,7 @@ Found system(const Evidence& evidence) {
   if (!platform.model.empty()) found += cat(", ", platform.model);
   if (!platform.container.empty())
     found += cat(", in a container (", platform.container, ")");
-  return Check{kGroup, "system", found, Verdict::ok, "", ""};
+  return Check{kMachineGroup, "system", found, Verdict::ok, "", ""};
 }
 
 Found processor(const Evidence& evidence) {
@@ -28,12 +28,12 @@ Found processor(const Evidence& evidence) {
         ", ", plural(cpu.physical > 0 ? cpu.physical : cpu.logical, "core"));
   found += cat(", ", cpu.chip_arch.empty() ? cpu.arch : cpu.chip_arch);
   if (!cpu.simd.empty()) found += cat(", ", cpu.simd);
-  return Check{kGroup, "processor", found, Verdict::ok, "", ""};
+  return Check{kMachineGroup, "processor", found, Verdict::ok, "", ""};
 }
 
 Found memory(const Evidence& evidence) {
   const auto& memory = evidence.machine.memory;
-  Check check{kGroup, "memory", "", Verdict::ok, "", ""};
+  Check check{kMachineGroup, "memory", "", Verdict::ok, "", ""};
   check.found =
       cat(bytes_text(memory.physical_bytes),
           ", ",
@@ -54,9 +54,14 @@ Found rosetta(const Evidence& evidence) {
     return std::nullopt;
   if (!machine.platform.rosetta)
     return Check{
-        kGroup, "Rosetta", "not used, native arm64", Verdict::ok, "", ""};
+        kMachineGroup,
+        "Rosetta",
+        "not used, native arm64",
+        Verdict::ok,
+        "",
+        ""};
   return Check{
-      kGroup,
+      kMachineGroup,
       "Rosetta",
       "this temper is x86 code translated on an Apple chip; its LibTorch is "
       "x86 too, without MPS and several times slower",
@@ -71,7 +76,7 @@ Found virtual_machine(const Evidence& evidence) {
   const auto& vm = evidence.machine.platform.vm;
   if (vm.empty()) return std::nullopt;
   return Check{
-      kGroup,
+      kMachineGroup,
       "virtual machine",
       cat("yes",
           vm == "unknown" ? "" : cat(" (", vm, ")"),
@@ -84,7 +89,7 @@ Found virtual_machine(const Evidence& evidence) {
 Found swap(const Evidence& evidence) {
   const auto used = evidence.sample.swap_used_bytes;
   const auto physical = evidence.machine.memory.physical_bytes;
-  Check check{kGroup, "swap", "not in use", Verdict::ok, "", ""};
+  Check check{kMachineGroup, "swap", "not in use", Verdict::ok, "", ""};
   if (used == 0) return check;
   check.found = cat(bytes_text(used), " in use");
   // macOS keeps a little swap filled at all times; a tenth of memory is not
@@ -102,7 +107,7 @@ Found memory_pressure(const Evidence& evidence) {
   const auto& sample = evidence.sample;
   if (sample.pressure == Pressure::unknown) return std::nullopt;
   Check check{
-      kGroup,
+      kMachineGroup,
       "memory pressure",
       machine::to_string(sample.pressure),
       Verdict::ok,
@@ -127,7 +132,12 @@ Found thermal(const Evidence& evidence) {
   const auto level = evidence.sample.thermal;
   if (level == Thermal::unknown) return std::nullopt;
   Check check{
-      kGroup, "thermal level", machine::to_string(level), Verdict::ok, "", ""};
+      kMachineGroup,
+      "thermal level",
+      machine::to_string(level),
+      Verdict::ok,
+      "",
+      ""};
   if (level == Thermal::nominal) return check;
   check.verdict = level == Thermal::critical ? Verdict::bad : Verdict::warn;
   check.advice =
@@ -139,7 +149,12 @@ Found thermal(const Evidence& evidence) {
 Found load(const Evidence& evidence) {
   if (!evidence.load) return std::nullopt;
   Check check{
-      kGroup, "load", machine::to_text(*evidence.load), Verdict::ok, "", ""};
+      kMachineGroup,
+      "load",
+      machine::to_text(*evidence.load),
+      Verdict::ok,
+      "",
+      ""};
   if (!evidence.load->busy()) return check;
   check.verdict = Verdict::note;
   check.advice =

@@ -4,14 +4,14 @@
 namespace temper::doctor {
 namespace {
 
-constexpr const char* kGroup = "storage";
+constexpr const char* kStorageGroup = "storage";
 using Found = std::optional<Check>;
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
 
 Found disk_space(const Evidence& evidence) {
   const auto& disk = evidence.machine.disk;
   if (disk.total_bytes == 0) return std::nullopt;
-  Check check{kGroup, "disk space", "", Verdict::ok, "", ""};
+  Check check{kStorageGroup, "disk space", "", Verdict::ok, "", ""};
   check.found =
       cat(bytes_text(disk.free_bytes),
           " free of ",
@@ -30,7 +30,7 @@ Found disk_space(const Evidence& evidence) {
 Found disk_speed(const Evidence& evidence) {
   if (!evidence.disk) return std::nullopt;
   const DiskSpeed& speed = *evidence.disk;
-  Check check{kGroup, "disk speed", "", Verdict::ok, "", ""};
+  Check check{kStorageGroup, "disk speed", "", Verdict::ok, "", ""};
   if (!speed.error.empty()) {
     check.found = cat(speed.error, " at ", evidence.machine.disk.path);
     check.verdict = Verdict::bad;

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "temper/base/clock.h"
 #include "temper/base/sync.h"
 #include "temper/base/text.h"
 #include "temper/doctor/evidence.h"
@@ -19,10 +20,6 @@ namespace temper::doctor {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 // An open file that removes itself.
 class ScratchFile {

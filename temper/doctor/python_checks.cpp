@@ -71,7 +71,7 @@ void packages(PythonCase& c) {
       names.empty() ? Verdict::note : Verdict::ok);
 }
 
-void rosetta(PythonCase& c) {
+void translated_python(PythonCase& c) {
   const auto& python = c.python;
   const bool foreign =
       c.machine.apple_silicon() && python.architecture == "x86_64";
@@ -195,7 +195,7 @@ void known_bad(PythonCase& c) {
 using Rule = void (*)(PythonCase&);
 constexpr std::array<Rule, 11> kRules{
     packages,
-    rosetta,
+    translated_python,
     foreign_packages,
     translated_torch,
     torch_import,

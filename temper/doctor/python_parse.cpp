@@ -90,7 +90,7 @@ void read_architectures(Fields& fields, std::vector<std::string>& into) {
     normalise(architecture);
 }
 
-void read_packages(
+void parse_package_list(
     Fields& fields,
     std::vector<PythonPackage>& packages,
     std::string& problem) {
@@ -194,7 +194,7 @@ std::string parse_packages(std::string_view text, PythonReport& report) {
   fields.text("virtual_environment", report.virtual_environment);
   fields.text("conda", report.conda);
   read_architectures(fields, report.architectures);
-  read_packages(fields, report.packages, problem);
+  parse_package_list(fields, report.packages, problem);
   normalise(report.architecture);
   if (problem.empty() && !parse_version(report.version))
     problem = "the report names no Python version";

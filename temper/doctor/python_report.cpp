@@ -66,7 +66,7 @@ ProcessResult run_script(
   return run_process({executable, "-B", "-", part}, kPythonScript, limits);
 }
 
-PythonRun read_packages(PythonReport& report, const ProcessLimits& limits) {
+PythonRun ask_for_packages(PythonReport& report, const ProcessLimits& limits) {
   const auto result = run_script(report.executable, "packages", limits);
   auto run = begin_run(result, limits);
   const auto text = last_marked_report(result.out);
@@ -108,7 +108,7 @@ PythonReport inspect_python(
   report.executable = executable.empty() ? "python3" : executable;
   report.run = ask_version(report.executable, within(limits.version));
   if (!report.run.ok()) return report;
-  report.run = read_packages(report, within(limits.packages));
+  report.run = ask_for_packages(report, within(limits.packages));
   if (!report.run.ok()) return report;
   if (report.package("torch") != nullptr)
     try_torch(report, within(limits.torch));

@@ -17,11 +17,6 @@ std::string paint(Verdict verdict, const std::string& text, bool colour) {
   return cat("\033[", code, "m", text, "\033[0m");
 }
 
-std::string padded(std::string text, std::size_t width) {
-  if (text.size() < width) text.append(width - text.size(), ' ');
-  return text;
-}
-
 std::string closing_line(const std::vector<Check>& checks) {
   const auto count = [&](Verdict verdict) {
     return std::count_if(checks.begin(), checks.end(), [&](const Check& c) {

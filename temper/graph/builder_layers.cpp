@@ -8,7 +8,7 @@
 namespace temper::graph {
 namespace {
 
-TensorName read(const Value& value) {
+TensorName as_tensor(const Value& value) {
   return {value.name};
 }
 
@@ -27,11 +27,11 @@ void append_until_default(
     arguments.push_back(std::move(each.argument));
 }
 
-Ints both(std::int64_t value) {
+Ints twice(std::int64_t value) {
   return {value, value};
 }
 
-std::string within(const std::string& path, const char* name) {
+std::string path_within(const std::string& path, const char* name) {
   return path.empty() ? name : path + "." + name;
 }
 
@@ -47,19 +47,19 @@ Value Builder::conv2d(
       "groups divide the channels");
   const Ints shape{layer.out, in / layer.groups, layer.kernel, layer.kernel};
   const Value weight =
-      parameter(within(path, "weight"), shape, fills_.conv_weight(shape));
+      parameter(path_within(path, "weight"), shape, fills_.conv_weight(shape));
   Argument bias = None{};
   if (layer.bias)
-    bias = read(
-        parameter(within(path, "bias"), {layer.out}, fills_.conv_bias(shape)));
+    bias = as_tensor(parameter(
+        path_within(path, "bias"), {layer.out}, fills_.conv_bias(shape)));
   std::vector<NamedArgument> arguments{
-      {"input", read(x)}, {"weight", read(weight)}};
+      {"input", as_tensor(x)}, {"weight", as_tensor(weight)}};
   append_until_default(
       arguments,
       {{{"bias", std::move(bias)}, !layer.bias},
-       {{"stride", both(layer.stride)}, layer.stride == 1},
-       {{"padding", both(layer.padding)}, layer.padding == 0},
-       {{"dilation", both(1)}, true},
+       {{"stride", twice(layer.stride)}, layer.stride == 1},
+       {{"padding", twice(layer.padding)}, layer.padding == 0},
+       {{"dilation", twice(1)}, true},
        {{"groups", layer.groups}, layer.groups == 1}});
   return node(path, "aten.conv2d.default", std::move(arguments));
 }
@@ -70,16 +70,18 @@ Value Builder::linear(
     const Linear& layer) {
   const Ints shape{layer.out, sizes(x).back()};
   const Value weight = parameter(
-      within(path, "weight"),
+      path_within(path, "weight"),
       shape,
       layer.weight ? *layer.weight : fills_.linear_weight(shape));
   if (!layer.bias) return tied_linear(path, x, weight);
-  const Value bias =
-      parameter(within(path, "bias"), {layer.out}, fills_.linear_bias(shape));
+  const Value bias = parameter(
+      path_within(path, "bias"), {layer.out}, fills_.linear_bias(shape));
   return node(
       path,
       "aten.linear.default",
-      {{"input", read(x)}, {"weight", read(weight)}, {"bias", read(bias)}});
+      {{"input", as_tensor(x)},
+       {"weight", as_tensor(weight)},
+       {"bias", as_tensor(bias)}});
 }
 
 Value Builder::tied_linear(
@@ -89,7 +91,7 @@ Value Builder::tied_linear(
   return node(
       path,
       "aten.linear.default",
-      {{"input", read(x)}, {"weight", read(weight)}});
+      {{"input", as_tensor(x)}, {"weight", as_tensor(weight)}});
 }
 
 Value Builder::embedding(
@@ -99,33 +101,35 @@ Value Builder::embedding(
   return node(
       path,
       "aten.embedding.default",
-      {{"weight", read(table)}, {"indices", read(x)}});
+      {{"weight", as_tensor(table)}, {"indices", as_tensor(x)}});
 }
 
 Value Builder::batch_norm(const std::string& path, const Value& x) {
   const Shape per_channel{DType::kFloat32, {sizes(x).at(0)}};
   const Value weight =
-      parameter(within(path, "weight"), per_channel.sizes, constant(1));
+      parameter(path_within(path, "weight"), per_channel.sizes, constant(1));
   const Value bias =
-      parameter(within(path, "bias"), per_channel.sizes, constant(0));
+      parameter(path_within(path, "bias"), per_channel.sizes, constant(0));
   const Value mean =
-      buffer(within(path, "running_mean"), per_channel, constant(0));
+      buffer(path_within(path, "running_mean"), per_channel, constant(0));
   const Value variance =
-      buffer(within(path, "running_var"), per_channel, constant(1));
+      buffer(path_within(path, "running_var"), per_channel, constant(1));
   const Value batches = buffer(
-      within(path, "num_batches_tracked"), {DType::kInt64, {}}, constant(0));
+      path_within(path, "num_batches_tracked"),
+      {DType::kInt64, {}},
+      constant(0));
   node(
       path,
       "aten.add_.Tensor",
-      {{"self", read(batches)}, {"other", std::int64_t{1}}});
+      {{"self", as_tensor(batches)}, {"other", std::int64_t{1}}});
   return node(
       path,
       "aten.batch_norm.default",
-      {{"input", read(x)},
-       {"weight", read(weight)},
-       {"bias", read(bias)},
-       {"running_mean", read(mean)},
-       {"running_var", read(variance)},
+      {{"input", as_tensor(x)},
+       {"weight", as_tensor(weight)},
+       {"bias", as_tensor(bias)},
+       {"running_mean", as_tensor(mean)},
+       {"running_var", as_tensor(variance)},
        {"training", true},
        {"momentum", 0.1},
        {"eps", 1e-5},
@@ -134,34 +138,35 @@ Value Builder::batch_norm(const std::string& path, const Value& x) {
 
 Value Builder::layer_norm(const std::string& path, const Value& x, double eps) {
   const Ints shape{sizes(x).back()};
-  const Value weight = parameter(within(path, "weight"), shape, constant(1));
-  const Value bias = parameter(within(path, "bias"), shape, constant(0));
+  const Value weight =
+      parameter(path_within(path, "weight"), shape, constant(1));
+  const Value bias = parameter(path_within(path, "bias"), shape, constant(0));
   std::vector<NamedArgument> arguments{
-      {"input", read(x)},
+      {"input", as_tensor(x)},
       {"normalized_shape", shape},
-      {"weight", read(weight)},
-      {"bias", read(bias)}};
+      {"weight", as_tensor(weight)},
+      {"bias", as_tensor(bias)}};
   append_until_default(arguments, {{{"eps", eps}, eps == 1e-5}});
   return node(path, "aten.layer_norm.default", std::move(arguments));
 }
 
 Value Builder::relu(const std::string& path, const Value& x) {
-  return node(path, "aten.relu.default", {{"self", read(x)}});
+  return node(path, "aten.relu.default", {{"self", as_tensor(x)}});
 }
 
 Value Builder::relu_(const std::string& path, const Value& x) {
-  return node(path, "aten.relu_.default", {{"self", read(x)}});
+  return node(path, "aten.relu_.default", {{"self", as_tensor(x)}});
 }
 
 Value Builder::relu6_(const std::string& path, const Value& x) {
   return node(
       path,
       "aten.hardtanh_.default",
-      {{"self", read(x)}, {"min_val", 0.0}, {"max_val", 6.0}});
+      {{"self", as_tensor(x)}, {"min_val", 0.0}, {"max_val", 6.0}});
 }
 
 Value Builder::gelu(const std::string& path, const Value& x) {
-  return node(path, "aten.gelu.default", {{"self", read(x)}});
+  return node(path, "aten.gelu.default", {{"self", as_tensor(x)}});
 }
 
 Value Builder::dropout(const std::string& path, const Value& x, double p) {
@@ -169,7 +174,7 @@ Value Builder::dropout(const std::string& path, const Value& x, double p) {
   return node(
       path,
       "aten.dropout.default",
-      {{"input", read(x)}, {"p", p}, {"train", true}});
+      {{"input", as_tensor(x)}, {"p", p}, {"train", true}});
 }
 
 Value Builder::max_pool2d(
@@ -177,11 +182,11 @@ Value Builder::max_pool2d(
     const Value& x,
     const Pool& pool) {
   std::vector<NamedArgument> arguments{
-      {"self", read(x)},
-      {"kernel_size", both(pool.kernel)},
-      {"stride", both(pool.stride)}};
+      {"self", as_tensor(x)},
+      {"kernel_size", twice(pool.kernel)},
+      {"stride", twice(pool.stride)}};
   append_until_default(
-      arguments, {{{"padding", both(pool.padding)}, pool.padding == 0}});
+      arguments, {{{"padding", twice(pool.padding)}, pool.padding == 0}});
   return node(path, "aten.max_pool2d.default", std::move(arguments));
 }
 
@@ -189,16 +194,21 @@ Value Builder::average_pool2d(const std::string& path, const Value& x) {
   return node(
       path,
       "aten.adaptive_avg_pool2d.default",
-      {{"self", read(x)}, {"output_size", both(1)}});
+      {{"self", as_tensor(x)}, {"output_size", twice(1)}});
 }
 
 Value Builder::add(const std::string& path, const Value& a, const Value& b) {
-  return node(path, "aten.add.Tensor", {{"self", read(a)}, {"other", read(b)}});
+  return node(
+      path,
+      "aten.add.Tensor",
+      {{"self", as_tensor(a)}, {"other", as_tensor(b)}});
 }
 
 Value Builder::add_(const std::string& path, const Value& a, const Value& b) {
   return node(
-      path, "aten.add_.Tensor", {{"self", read(a)}, {"other", read(b)}});
+      path,
+      "aten.add_.Tensor",
+      {{"self", as_tensor(a)}, {"other", as_tensor(b)}});
 }
 
 Value Builder::attention(
@@ -208,7 +218,9 @@ Value Builder::attention(
     const Value& value,
     const Attention& options) {
   std::vector<NamedArgument> arguments{
-      {"query", read(query)}, {"key", read(key)}, {"value", read(value)}};
+      {"query", as_tensor(query)},
+      {"key", as_tensor(key)},
+      {"value", as_tensor(value)}};
   append_until_default(
       arguments,
       {{{"attn_mask", None{}}, true},
@@ -225,7 +237,7 @@ Value Builder::flatten(
   return node(
       path,
       "aten.flatten.using_ints",
-      {{"self", read(x)}, {"start_dim", start}});
+      {{"self", as_tensor(x)}, {"start_dim", start}});
 }
 
 Value Builder::permute(
@@ -233,7 +245,7 @@ Value Builder::permute(
     const Value& x,
     const Ints& order) {
   return node(
-      path, "aten.permute.default", {{"self", read(x)}, {"dims", order}});
+      path, "aten.permute.default", {{"self", as_tensor(x)}, {"dims", order}});
 }
 
 Value Builder::transpose(
@@ -244,7 +256,7 @@ Value Builder::transpose(
   return node(
       path,
       "aten.transpose.int",
-      {{"self", read(x)},
+      {{"self", as_tensor(x)},
        {"dim0", std::int64_t{first}},
        {"dim1", std::int64_t{second}}});
 }
@@ -257,7 +269,7 @@ Value Builder::select(
   return node(
       path,
       "aten.select.int",
-      {{"self", read(x)}, {"dim", dim}, {"index", index}});
+      {{"self", as_tensor(x)}, {"dim", dim}, {"index", index}});
 }
 
 Value Builder::cat(
@@ -266,7 +278,7 @@ Value Builder::cat(
     std::int64_t dim) {
   TensorNames names;
   for (const Value& part : parts)
-    names.push_back(read(part));
+    names.push_back(as_tensor(part));
   return node(path, "aten.cat.default", {{"tensors", names}, {"dim", dim}});
 }
 

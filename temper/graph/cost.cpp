@@ -23,7 +23,7 @@ std::int64_t product(const Ints& sizes, std::size_t first = 0) {
 // Multiply-adds from the arguments and the first result.
 using MacRule = std::int64_t (*)(const NodeArguments&, const Shape& made);
 
-std::int64_t convolution(const NodeArguments& node, const Shape& made) {
+std::int64_t convolution_macs(const NodeArguments& node, const Shape& made) {
   const Ints& weight = node.tensor("weight").sizes;
   const bool transposed = node.flag("transposed", false) ||
       contains(node.node().op, "conv_transpose");
@@ -33,7 +33,7 @@ std::int64_t convolution(const NodeArguments& node, const Shape& made) {
       product(weight, 1));
 }
 
-std::int64_t linear(const NodeArguments& node, const Shape& made) {
+std::int64_t linear_macs(const NodeArguments& node, const Shape& made) {
   return times(product(made.sizes), node.tensor("input").sizes.back());
 }
 
@@ -43,16 +43,16 @@ inner(const NodeArguments& node, const Shape& made, const char* left) {
   return times(product(made.sizes), sizes.empty() ? 1 : sizes.back());
 }
 
-std::int64_t matmul(const NodeArguments& node, const Shape& made) {
+std::int64_t matmul_macs(const NodeArguments& node, const Shape& made) {
   return inner(node, made, "self");
 }
 
-std::int64_t add_product(const NodeArguments& node, const Shape& made) {
+std::int64_t add_product_macs(const NodeArguments& node, const Shape& made) {
   return inner(node, made, node.given("batch1") ? "batch1" : "mat1");
 }
 
 // Queries with keys, weights with values; masked places count too.
-std::int64_t attention(const NodeArguments& node, const Shape& made) {
+std::int64_t attention_macs(const NodeArguments& node, const Shape& made) {
   const Ints& query = node.tensor("query").sizes;
   const Ints& key = node.tensor("key").sizes;
   const auto keys = key[key.size() - 2];
@@ -60,7 +60,7 @@ std::int64_t attention(const NodeArguments& node, const Shape& made) {
 }
 
 // One multiply-add for each combination of all letters.
-std::int64_t einsum(const NodeArguments& node, const Shape&) {
+std::int64_t einsum_macs(const NodeArguments& node, const Shape&) {
   const auto shapes = node.tensors("tensors");
   const std::string equation = node.text("equation", "");
   const auto terms = split(equation.substr(0, equation.find("->")), ',');
@@ -79,7 +79,7 @@ std::int64_t einsum(const NodeArguments& node, const Shape&) {
 }
 
 // Every matrix once a step.
-std::int64_t recurrent(const NodeArguments& node, const Shape&) {
+std::int64_t recurrent_macs(const NodeArguments& node, const Shape&) {
   const Ints& input = node.tensor("input").sizes;
   std::int64_t weights = 0;
   for (const auto& each : node.tensors("params"))
@@ -90,27 +90,27 @@ std::int64_t recurrent(const NodeArguments& node, const Shape&) {
 
 const std::unordered_map<std::string_view, MacRule>& mac_rules() {
   static const std::unordered_map<std::string_view, MacRule> table{
-      {"conv1d", convolution},
-      {"conv2d", convolution},
-      {"conv3d", convolution},
-      {"convolution", convolution},
-      {"conv_transpose1d", convolution},
-      {"conv_transpose2d", convolution},
-      {"conv_transpose3d", convolution},
-      {"linear", linear},
-      {"matmul", matmul},
-      {"mm", matmul},
-      {"bmm", matmul},
-      {"mv", matmul},
-      {"dot", matmul},
-      {"addmm", add_product},
-      {"baddbmm", add_product},
-      {"scaled_dot_product_attention", attention},
-      {"einsum", einsum},
-      {"lstm", recurrent},
-      {"gru", recurrent},
-      {"rnn_tanh", recurrent},
-      {"rnn_relu", recurrent},
+      {"conv1d", convolution_macs},
+      {"conv2d", convolution_macs},
+      {"conv3d", convolution_macs},
+      {"convolution", convolution_macs},
+      {"conv_transpose1d", convolution_macs},
+      {"conv_transpose2d", convolution_macs},
+      {"conv_transpose3d", convolution_macs},
+      {"linear", linear_macs},
+      {"matmul", matmul_macs},
+      {"mm", matmul_macs},
+      {"bmm", matmul_macs},
+      {"mv", matmul_macs},
+      {"dot", matmul_macs},
+      {"addmm", add_product_macs},
+      {"baddbmm", add_product_macs},
+      {"scaled_dot_product_attention", attention_macs},
+      {"einsum", einsum_macs},
+      {"lstm", recurrent_macs},
+      {"gru", recurrent_macs},
+      {"rnn_tanh", recurrent_macs},
+      {"rnn_relu", recurrent_macs},
   };
   return table;
 }

@@ -10,15 +10,10 @@ namespace {
 
 using Names = std::set<std::string>;
 
-bool ends_with(const std::string& text, const std::string& end) {
-  return text.size() >= end.size() &&
-      text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
-
 // add_ and __iadd__ write; __and__ does not.
 bool works_in_place(const std::string& op) {
-  if (ends_with(op, "__")) return starts_with(op, "__i");
-  return ends_with(op, "_");
+  if (op.ends_with("__")) return starts_with(op, "__i");
+  return op.ends_with("_");
 }
 
 std::string without_underscore(const std::string& op) {
@@ -35,7 +30,7 @@ const Names& dropouts() {
   return names;
 }
 
-const Names& recurrent() {
+const Names& recurrent_layers() {
   static const Names names{"lstm", "gru", "rnn_tanh", "rnn_relu"};
   return names;
 }
@@ -150,7 +145,7 @@ bool draws_randomness(const Node& node) {
   if (always.count(op) > 0) return true;
   if (dropouts().count(op) > 0)
     return truth(node, "train", true) && number(node, "p", 0.5) > 0;
-  if (recurrent().count(op) > 0)
+  if (recurrent_layers().count(op) > 0)
     return truth(node, "train", false) && number(node, "dropout", 0) > 0;
   if (starts_with(op, "rrelu")) return truth(node, "training", false);
   if (contains(op, "scaled_dot_product"))
@@ -168,7 +163,7 @@ std::vector<std::string> values_written(const Node& node) {
   add(tensor_argument(node, "out"));
   const bool normalises = uses_batch_statistics(node) ||
       (op == "instance_norm" && truth(node, "use_input_stats", false));
-  if (normalises && !ends_with(op, "_functional")) {
+  if (normalises && !op.ends_with("_functional")) {
     add(tensor_argument(node, "running_mean"));
     add(tensor_argument(node, "running_var"));
   }

@@ -52,7 +52,7 @@ constexpr std::array<double, kTerms> series_from(int first) {
 constexpr std::array<double, kTerms> kCosine = series_from(0);
 constexpr std::array<double, kTerms> kSine = series_from(1);
 
-double sum(const std::array<double, kTerms>& factors, double square) {
+double series_sum(const std::array<double, kTerms>& factors, double square) {
   double total = 0;
   for (std::size_t n = kTerms; n-- > 0;)
     total = total * square + factors[n];
@@ -66,8 +66,8 @@ std::array<double, 2> normal_pair(RandomStream& stream) {
   const double radius = std::sqrt(-2 * log_of((stream.bits() + 1.0) * kUnit));
   const std::uint32_t direction = stream.bits();
   const double angle = (direction & 0x3FFFFFFFU) * (kUnit * 2 * kPi);
-  const double c = radius * sum(kCosine, angle * angle);
-  const double s = radius * (angle * sum(kSine, angle * angle));
+  const double c = radius * series_sum(kCosine, angle * angle);
+  const double s = radius * (angle * series_sum(kSine, angle * angle));
   switch (direction >> 30) {
     case 0:
       return {c, s};

@@ -18,7 +18,7 @@ using Names = std::set<std::string>;
 
 constexpr std::size_t kGone = static_cast<std::size_t>(-1);
 
-[[noreturn]] void refuse(const Node& node) {
+[[noreturn]] void refuse_head_node(const Node& node) {
   throw Error(
       cat("[graph] cannot replace the head: temper does not know how the "
           "result of ",
@@ -69,7 +69,8 @@ bool keeps_dimensions(const std::string& op) {
   return names.count(plain) > 0;
 }
 
-std::int64_t whole(const Node& node, const std::string& name, int otherwise) {
+std::int64_t
+whole_number(const Node& node, const std::string& name, int otherwise) {
   return static_cast<std::int64_t>(number(node, name, otherwise));
 }
 
@@ -78,7 +79,7 @@ std::size_t wrapped(std::int64_t dim, std::size_t rank) {
       dim < 0 ? dim + static_cast<std::int64_t>(rank) : dim);
 }
 
-std::int64_t product(const Sizes& sizes, std::size_t from) {
+std::int64_t product_from(const Sizes& sizes, std::size_t from) {
   std::int64_t result = 1;
   for (std::size_t i = from; i < sizes.size(); ++i)
     result *= sizes[i].value;
@@ -87,12 +88,12 @@ std::int64_t product(const Sizes& sizes, std::size_t from) {
 
 // Of a view: the dimension of the result that holds the old one whole.
 std::size_t covering(const Sizes& from, std::size_t dim, const Sizes& to) {
-  const std::int64_t inner = product(from, dim + 1);
-  const std::int64_t outer = product(from, dim);
+  const std::int64_t inner = product_from(from, dim + 1);
+  const std::int64_t outer = product_from(from, dim);
   std::size_t found = kGone;
   for (std::size_t i = 0; i < to.size(); ++i)
-    if (to[i].value != 1 && product(to, i + 1) <= inner &&
-        product(to, i) >= outer)
+    if (to[i].value != 1 && product_from(to, i + 1) <= inner &&
+        product_from(to, i) >= outer)
       found = i;
   return found;
 }
@@ -106,7 +107,8 @@ std::vector<std::int64_t> dims_of(const Node& node) {
 }
 
 // Of mean(x, [2, 3]): where the dimension lands, or that it was summed up.
-std::size_t reduced(const Node& node, std::size_t dim, std::size_t rank) {
+std::size_t
+dim_after_reduction(const Node& node, std::size_t dim, std::size_t rank) {
   const std::vector<std::int64_t> dims = dims_of(node);
   if (dims.empty()) return kGone;
   std::size_t before = 0;
@@ -137,7 +139,7 @@ class Follower {
     if (dim == kGone) return;
     if (node.outputs.size() != 1 ||
         !std::holds_alternative<TensorName>(node.outputs.front()))
-      refuse(node);
+      refuse_head_node(node);
     change_literal(node, dim);
     start(std::get<TensorName>(node.outputs.front()).name, dim, node);
   }
@@ -146,7 +148,7 @@ class Follower {
   void resize(const std::string& value, std::size_t dim, const Node& node) {
     TensorMeta& meta = graph_.tensors.at(value);
     const auto size = scaled(meta.sizes.at(dim), before_, after_);
-    if (!size) refuse(node);
+    if (!size) refuse_head_node(node);
     meta.sizes.at(dim) = *size;
     meta.strides = dense_strides(meta.sizes, meta.strides);
   }
@@ -155,48 +157,49 @@ class Follower {
   std::size_t landing(const Node& node, const std::vector<std::string>& read) {
     const std::string op = operator_of(node);
     const std::string subject = subject_of(node);
-    if (dims_.count(subject) == 0) refuse(node);
+    if (dims_.count(subject) == 0) refuse_head_node(node);
     const std::size_t dim = dims_[subject];
     const Sizes& sizes = old_[subject];
     const std::size_t rank = sizes.size();
     if (op == "add" || op == "sub" || op == "mul" || op == "div" ||
         op == "add_" || op == "sub_" || op == "mul_" || op == "div_")
       return beside(node, dim, rank);
-    if (read.size() > 1) refuse(node);
+    if (read.size() > 1) refuse_head_node(node);
     if (keeps_dimensions(op)) return dim;
     if (op == "view" || op == "reshape" || op == "flatten") {
       const std::size_t to =
           covering(sizes, dim, graph_.meta(values_made(node).front()).sizes);
-      if (to == kGone) refuse(node);
+      if (to == kGone) refuse_head_node(node);
       return to;
     }
     if (op == "transpose" || op == "t") {
-      const std::size_t a = wrapped(whole(node, "dim0", 0), rank);
-      const std::size_t b = wrapped(whole(node, "dim1", 1), rank);
+      const std::size_t a = wrapped(whole_number(node, "dim0", 0), rank);
+      const std::size_t b = wrapped(whole_number(node, "dim1", 1), rank);
       return dim == a ? b : dim == b ? a : dim;
     }
     if (op == "permute") {
       const auto* order = std::get_if<Ints>(node.find("dims"));
       for (std::size_t i = 0; order != nullptr && i < order->size(); ++i)
         if (wrapped((*order)[i], rank) == dim) return i;
-      refuse(node);
+      refuse_head_node(node);
     }
     if (op == "unsqueeze") {
-      const std::size_t at = wrapped(whole(node, "dim", 0), rank + 1);
+      const std::size_t at = wrapped(whole_number(node, "dim", 0), rank + 1);
       return at <= dim ? dim + 1 : dim;
     }
     if (op == "squeeze" || op == "select") {
       // Without a dimension it would depend on the number of classes.
-      if (dims_of(node).empty() || reduced(node, dim, rank) == kGone)
-        refuse(node);
-      return op == "select" ? reduced(node, dim, rank)
+      if (dims_of(node).empty() ||
+          dim_after_reduction(node, dim, rank) == kGone)
+        refuse_head_node(node);
+      return op == "select" ? dim_after_reduction(node, dim, rank)
                             : squeezed(node, dim, sizes);
     }
-    if (op == "slice" && wrapped(whole(node, "dim", 0), rank) != dim)
+    if (op == "slice" && wrapped(whole_number(node, "dim", 0), rank) != dim)
       return dim;
     if (op == "mean" || op == "sum" || op == "amax" || op == "argmax")
-      return reduced(node, dim, rank);
-    refuse(node);
+      return dim_after_reduction(node, dim, rank);
+    refuse_head_node(node);
   }
 
   // squeeze leaves dimensions alone that are not 1.
@@ -219,13 +222,13 @@ class Follower {
     const Sizes& sizes =
         tracked == dims_.end() ? graph_.meta(other).sizes : old_[other];
     const std::size_t from_end = rank - dim;
-    if (sizes.size() > rank) refuse(node);
+    if (sizes.size() > rank) refuse_head_node(node);
     if (tracked != dims_.end()) {
-      if (sizes.size() - tracked->second != from_end) refuse(node);
+      if (sizes.size() - tracked->second != from_end) refuse_head_node(node);
     } else if (
         sizes.size() >= from_end &&
         !(sizes[sizes.size() - from_end] == Size(1))) {
-      refuse(node);
+      refuse_head_node(node);
     }
     return dim;
   }
@@ -241,7 +244,7 @@ class Follower {
       } else if (
           auto* mixed = std::get_if<std::vector<IntOrName>>(&argument.value)) {
         auto* literal = std::get_if<std::int64_t>(&mixed->at(dim));
-        if (literal == nullptr) refuse(node);
+        if (literal == nullptr) refuse_head_node(node);
         if (*literal > 0) *literal = *literal / before_ * after_;
       }
     }

@@ -12,11 +12,12 @@
 namespace temper::graph {
 namespace {
 
-using RuleOfName = std::unordered_map<std::string_view, void (*)(NodeShapes&)>;
+using ShapeRuleOfName =
+    std::unordered_map<std::string_view, void (*)(NodeShapes&)>;
 
-const RuleOfName& rules() {
-  static const RuleOfName all = [] {
-    RuleOfName table;
+const ShapeRuleOfName& shape_rules() {
+  static const ShapeRuleOfName all = [] {
+    ShapeRuleOfName table;
     for (const auto* family :
          {&convolution_rules(),
           &pooling_rules(),
@@ -39,9 +40,9 @@ const RuleOfName& rules() {
   return all;
 }
 
-const RuleOfName& rules_of_numbers() {
-  static const RuleOfName all = [] {
-    RuleOfName table;
+const ShapeRuleOfName& rules_of_numbers() {
+  static const ShapeRuleOfName all = [] {
+    ShapeRuleOfName table;
     for (const auto& rule : number_rules())
       table.emplace(rule.name, rule.apply);
     return table;
@@ -91,7 +92,7 @@ void take_all_declared(
 
 // Floats and truths that a graph computes are nobody's size: they have no
 // rule, and neither has what is computed from them.
-bool whole(const Node& node, const Inferred& known) {
+bool has_whole_numbers(const Node& node, const Inferred& known) {
   for (const auto& input : node.inputs)
     if (const auto* number = std::get_if<NumberName>(&input.value))
       if (known.numbers.count(number->name) == 0) return false;
@@ -134,10 +135,10 @@ bool infer_node(const Node& node, Inferred& known) {
   const OpName op = op_name(node.op);
   const bool arithmetic = op.space == "_operator" || op.space == "math" ||
       starts_with(op.name, "sym_");
-  const auto& table = arithmetic ? rules_of_numbers() : rules();
+  const auto& table = arithmetic ? rules_of_numbers() : shape_rules();
   const auto rule = table.find(op.name);
   if (rule == table.end()) return false;
-  if (arithmetic && !whole(node, known)) return false;
+  if (arithmetic && !has_whole_numbers(node, known)) return false;
   NodeShapes shapes(node, known);
   rule->second(shapes);
   return true;

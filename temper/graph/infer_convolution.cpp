@@ -15,7 +15,7 @@ struct Convolution {
   std::int64_t groups = 1;
 };
 
-Convolution read(const NodeShapes& node) {
+Convolution convolution_of(const NodeShapes& node) {
   Convolution conv;
   conv.input = &node.tensor("input");
   conv.weight = &node.tensor("weight");
@@ -65,14 +65,14 @@ void require_channels(
           channels));
 }
 
-Ints batch_of(const Convolution& conv) {
+Ints convolution_batch(const Convolution& conv) {
   if (conv.input->sizes.size() == conv.spatial + 1) return {};
   return {conv.input->sizes.front()};
 }
 
-void forward(NodeShapes& node, const Convolution& conv) {
+void plain_convolution(NodeShapes& node, const Convolution& conv) {
   require_channels(node, conv, times(conv.weight->sizes[1], conv.groups));
-  Ints sizes = batch_of(conv);
+  Ints sizes = convolution_batch(conv);
   sizes.push_back(conv.weight->sizes[0]);
   const auto first = conv.input->sizes.size() - conv.spatial;
   for (std::size_t i = 0; i < conv.spatial; ++i)
@@ -87,9 +87,9 @@ void forward(NodeShapes& node, const Convolution& conv) {
   node.give(conv.input->dtype, sizes);
 }
 
-void transposed(NodeShapes& node, const Convolution& conv) {
+void transposed_convolution(NodeShapes& node, const Convolution& conv) {
   require_channels(node, conv, conv.weight->sizes[0]);
-  Ints sizes = batch_of(conv);
+  Ints sizes = convolution_batch(conv);
   sizes.push_back(times(conv.weight->sizes[1], conv.groups));
   const auto first = conv.input->sizes.size() - conv.spatial;
   for (std::size_t i = 0; i < conv.spatial; ++i) {
@@ -111,15 +111,15 @@ void transposed(NodeShapes& node, const Convolution& conv) {
 }
 
 void conv(NodeShapes& node) {
-  const auto read_node = read(node);
+  const auto read_node = convolution_of(node);
   if (node.flag("transposed", false))
-    transposed(node, read_node);
+    transposed_convolution(node, read_node);
   else
-    forward(node, read_node);
+    plain_convolution(node, read_node);
 }
 
 void conv_transpose(NodeShapes& node) {
-  transposed(node, read(node));
+  transposed_convolution(node, convolution_of(node));
 }
 
 } // namespace

@@ -12,7 +12,7 @@ void filled(NodeShapes& node) {
 }
 
 // full() takes the type of its number.
-DType number_type(const NodeShapes& node, const char* name) {
+DType fill_type(const NodeShapes& node, const char* name) {
   const Argument* value = node.node().find(name);
   if (value == nullptr) return DType::kFloat32;
   if (std::holds_alternative<bool>(*value)) return DType::kBool;
@@ -20,7 +20,7 @@ DType number_type(const NodeShapes& node, const char* name) {
 }
 
 void full(NodeShapes& node) {
-  const DType natural = number_type(node, "fill_value");
+  const DType natural = fill_type(node, "fill_value");
   node.give(node.dtype().value_or(natural), node.integers("size", {}));
 }
 
@@ -82,7 +82,7 @@ void meshgrid(NodeShapes& node) {
 }
 
 // Checks the exporter left behind: they make nothing.
-void nothing(NodeShapes&) {}
+void no_result(NodeShapes&) {}
 
 } // namespace
 
@@ -109,9 +109,9 @@ const ShapeRules& creation_rules() {
       {"linspace", linspace},
       {"eye", eye},
       {"meshgrid", meshgrid},
-      {"_assert_scalar", nothing},
-      {"_assert_tensor_metadata", nothing},
-      {"_assert_async", nothing},
+      {"_assert_scalar", no_result},
+      {"_assert_tensor_metadata", no_result},
+      {"_assert_async", no_result},
   };
   return rules;
 }

@@ -150,7 +150,7 @@ void convert(NodeShapes& node) {
       input.sizes);
 }
 
-void truth(NodeShapes& node) {
+void elementwise_truth(NodeShapes& node) {
   node.give(DType::kBool, node.first_tensor().sizes);
 }
 
@@ -233,7 +233,7 @@ const ShapeRules& elementwise_rules() {
       all.push_back({name, like_first_real});
     for (const char* name :
          {"logical_not", "isnan", "isinf", "isposinf", "isneginf", "isfinite"})
-      all.push_back({name, truth});
+      all.push_back({name, elementwise_truth});
     for (const char* name :
          {"relu",
           "relu6",

@@ -38,7 +38,10 @@ void linear(NodeShapes& node) {
   node.give(input.dtype, sizes);
 }
 
-Ints product(const NodeShapes& node, const Shape& left, const Shape& right) {
+Ints product_sizes(
+    const NodeShapes& node,
+    const Shape& left,
+    const Shape& right) {
   const auto left_rank = left.sizes.size();
   const auto right_rank = right.sizes.size();
   require_product(node, left_rank > 0 && right_rank > 0, left, right);
@@ -58,7 +61,7 @@ Ints product(const NodeShapes& node, const Shape& left, const Shape& right) {
 template <const char* const& kLeft, const char* const& kRight>
 void multiply(NodeShapes& node) {
   const Shape& left = node.tensor(kLeft);
-  node.give(left.dtype, product(node, left, node.tensor(kRight)));
+  node.give(left.dtype, product_sizes(node, left, node.tensor(kRight)));
 }
 
 constexpr const char* kSelf = "self";

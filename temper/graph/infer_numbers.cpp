@@ -48,7 +48,7 @@ void subtract(NodeShapes& node) {
   keep(node, overflow, rest);
 }
 
-void multiply(NodeShapes& node) {
+void multiply_numbers(NodeShapes& node) {
   std::int64_t product = 0;
   const bool overflow =
       __builtin_mul_overflow(operand(node, 0), operand(node, 1), &product);
@@ -63,7 +63,7 @@ void negate(NodeShapes& node) {
 }
 
 // Towards minus infinity, as Python's // and % do.
-void divide(NodeShapes& node) {
+void divide_numbers(NodeShapes& node) {
   const auto a = operand(node, 0);
   const auto b = operand(node, 1);
   node.require(b != 0 && !(a == INT64_MIN && b == -1), "it divides by zero");
@@ -86,7 +86,7 @@ void larger(NodeShapes& node) {
   node.give_number(std::max(operand(node, 0), operand(node, 1)));
 }
 
-void nothing(NodeShapes&) {}
+void no_number(NodeShapes&) {}
 
 } // namespace
 
@@ -96,13 +96,13 @@ const ShapeRules& number_rules() {
       {"sym_numel", elements},
       {"sym_min", smaller},
       {"sym_max", larger},
-      {"sym_constrain_range", nothing},
-      {"sym_constrain_range_for_size", nothing},
+      {"sym_constrain_range", no_number},
+      {"sym_constrain_range_for_size", no_number},
       {"add", add},
       {"sub", subtract},
-      {"mul", multiply},
+      {"mul", multiply_numbers},
       {"neg", negate},
-      {"floordiv", divide},
+      {"floordiv", divide_numbers},
       {"mod", remainder},
   };
   return rules;

@@ -10,7 +10,7 @@ namespace temper::graph {
 namespace {
 
 // An index counted from the end when negative, kept within the size.
-std::int64_t within(std::int64_t index, std::int64_t size) {
+std::int64_t clamped_index(std::int64_t index, std::int64_t size) {
   if (index < 0) index = index < -size ? 0 : index + size;
   return std::min(index, size);
 }
@@ -19,8 +19,8 @@ void slice(NodeShapes& node) {
   Shape shape = node.tensor("self");
   auto& size =
       shape.sizes.at(node.axis(node.integer("dim", 0), shape.sizes.size()));
-  const auto begin = within(node.integer("start", 0), size);
-  const auto end = within(node.integer("end", size), size);
+  const auto begin = clamped_index(node.integer("start", 0), size);
+  const auto end = clamped_index(node.integer("end", size), size);
   const auto step = node.integer("step", 1);
   node.require(step >= 1, cat("a step of ", step));
   const auto length = std::max<std::int64_t>(end - begin, 0);
@@ -106,7 +106,7 @@ void chunk(NodeShapes& node) {
   give_equal_parts(node, axis, part);
 }
 
-void split(NodeShapes& node) {
+void split_parts(NodeShapes& node) {
   const auto axis = split_axis(node);
   const char* name = "split_size";
   for (const char* each : {"split_sizes", "split_size"})
@@ -239,8 +239,8 @@ const ShapeRules& part_rules() {
       {"narrow", narrow},
       {"select", select},
       {"chunk", chunk},
-      {"split", split},
-      {"split_with_sizes", split},
+      {"split", split_parts},
+      {"split_with_sizes", split_parts},
       {"tensor_split", tensor_split},
       {"unbind", unbind},
       {"cat", cat_rule},

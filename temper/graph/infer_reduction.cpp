@@ -42,7 +42,7 @@ void sum(NodeShapes& node) {
 }
 
 // Of bytes it is a byte, for the sake of old programs.
-void truth(NodeShapes& node) {
+void reduced_truth(NodeShapes& node) {
   const Shape& input = node.first_tensor();
   const bool byte = input.dtype == DType::kUint8;
   node.give(byte ? DType::kUint8 : DType::kBool, reduced(node, input));
@@ -139,8 +139,8 @@ const ShapeRules& reduction_rules() {
       {"median", extreme},
       {"max", extreme},
       {"min", extreme},
-      {"any", truth},
-      {"all", truth},
+      {"any", reduced_truth},
+      {"all", reduced_truth},
       {"argmax", position},
       {"argmin", position},
       {"var_mean", two_moments},

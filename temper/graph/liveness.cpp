@@ -97,7 +97,7 @@ void refuse_the_absurd(const Story& story) {
         "Choose a smaller batch.");
 }
 
-Story read(
+Story story_of(
     const Graph& graph,
     const Inferred& known,
     const Symbols& symbols,
@@ -131,7 +131,7 @@ Story read(
 }
 
 // Every storage is held by the forward pass from its first use to its last.
-void forward(
+void walk_forward(
     const Story& story,
     bool keep,
     const std::vector<std::int64_t>& scratch_bytes,
@@ -221,7 +221,7 @@ Liveness liveness(
     const Symbols& symbols,
     const LivenessOptions& options) {
   const auto with_gradient = values_with_gradient(graph, known);
-  const Story in_full = read(graph, known, symbols, with_gradient, options);
+  const Story in_full = story_of(graph, known, symbols, with_gradient, options);
   Story story = in_full;
   keep_what_segments_read(story);
 
@@ -255,12 +255,12 @@ Liveness liveness(
 
   MemoryWalk eval(story.places);
   eval.take(result.input_bytes);
-  forward(story, false, options.scratch_bytes, eval, nullptr);
+  walk_forward(story, false, options.scratch_bytes, eval, nullptr);
   result.eval = eval.peak();
 
   MemoryWalk train(story.places);
   train.take(result.input_bytes);
-  forward(story, true, options.scratch_bytes, train, &result.saved_bytes);
+  walk_forward(story, true, options.scratch_bytes, train, &result.saved_bytes);
   for (const auto bytes : result.saved_bytes)
     result.total_saved_bytes += bytes;
   backward(

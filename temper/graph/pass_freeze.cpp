@@ -15,7 +15,7 @@ namespace {
 
 // "classifer.*" is a slip for "classifier.*": modules are offered as well as
 // single names.
-[[noreturn]] void refuse(
+[[noreturn]] void refuse_pattern(
     const std::string& pattern,
     const std::vector<std::string>& names,
     const char* noun) {
@@ -48,7 +48,7 @@ std::set<std::string> matching(
       hits.insert(name);
       hit = true;
     }
-    if (!hit) refuse(pattern, names, noun);
+    if (!hit) refuse_pattern(pattern, names, noun);
   }
   return hits;
 }

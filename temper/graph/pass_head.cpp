@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t kMostClasses = 10'000'000;
 
-[[noreturn]] void refuse(const std::string& why) {
+[[noreturn]] void refuse_head(const std::string& why) {
   throw Error(
       cat("[graph] cannot replace the head: ", why, "."),
       "Build the model for that number of classes, or export it without the "
@@ -61,17 +61,19 @@ const Input& own_parameter(
   const Graph& graph = program.graph;
   const Input* input = find_input(graph, value);
   if (input == nullptr || program.weights.count(input->target) == 0)
-    refuse(cat("the weights of ", describe(head), " are computed, not stored"));
+    refuse_head(
+        cat("the weights of ", describe(head), " are computed, not stored"));
   for (const Node& node : graph.nodes) {
     const std::vector<std::string> read = values_read(node);
     const auto times = std::count(read.begin(), read.end(), value);
     if (times > (&node == &head ? 1 : 0))
-      refuse(cat(input->target, " is tied: ", describe(node), " reads it too"));
+      refuse_head(
+          cat(input->target, " is tied: ", describe(node), " reads it too"));
   }
   const auto& bytes = program.weights.at(input->target).bytes;
   for (const auto& [target, tensor] : program.weights)
     if (target != input->target && bytes != nullptr && tensor.bytes == bytes)
-      refuse(cat(input->target, " is tied with ", target));
+      refuse_head(cat(input->target, " is tied with ", target));
   return *input;
 }
 
@@ -104,7 +106,7 @@ std::string replace(
     std::uint64_t seed) {
   const Node* found = head_of(program.graph, output);
   if (found == nullptr)
-    refuse(
+    refuse_head(
         cat("the last layer before ",
             output,
             " is neither linear nor a 1x1 convolution"));
@@ -116,7 +118,8 @@ std::string replace(
   const std::vector<std::int64_t> sizes =
       program.weights.at(weight_input.target).sizes;
   const std::int64_t before = sizes.at(0);
-  if (element_count(sizes) < 1) refuse(cat(weight_input.target, " is empty"));
+  if (element_count(sizes) < 1)
+    refuse_head(cat(weight_input.target, " is empty"));
   const Fill fill = uniform_fan_in(sizes);
 
   const std::string result = values_made(head).front();
@@ -151,7 +154,7 @@ replace_head(const Program& program, std::int64_t classes, std::uint64_t seed) {
     if (output.kind == OutputKind::kUser)
       for (const std::string& value : tensors_in(output.value))
         outputs.push_back(value);
-  if (outputs.empty()) refuse("the model has no output");
+  if (outputs.empty()) refuse_head("the model has no output");
 
   // Further outputs are auxiliary classifiers when they have as many classes.
   std::vector<std::string> replaced;

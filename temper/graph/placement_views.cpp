@@ -21,7 +21,7 @@ MaybeStrides reshaped(const NodeArguments&, const ViewOf& view) {
   return viewed(view.base.sizes, view.strides, view.made.sizes);
 }
 
-MaybeStrides transposed(const NodeArguments& node, const ViewOf& view) {
+MaybeStrides transposed_strides(const NodeArguments& node, const ViewOf& view) {
   Ints strides = view.strides;
   const bool axes = node.given("axis0");
   const auto rank = strides.size();
@@ -127,7 +127,7 @@ MaybeStrides if_idle(const NodeArguments& node, const ViewOf& view) {
 
 using ViewRule = MaybeStrides (*)(const NodeArguments&, const ViewOf&);
 
-const std::unordered_map<std::string_view, ViewRule>& rules() {
+const std::unordered_map<std::string_view, ViewRule>& stride_rules() {
   static const std::unordered_map<std::string_view, ViewRule> table{
       {"view", reshaped},
       {"reshape", reshaped},
@@ -137,9 +137,9 @@ const std::unordered_map<std::string_view, ViewRule>& rules() {
       {"reshape_as", reshaped},
       {"flatten", reshaped},
       {"unflatten", reshaped},
-      {"transpose", transposed},
-      {"swapaxes", transposed},
-      {"swapdims", transposed},
+      {"transpose", transposed_strides},
+      {"swapaxes", transposed_strides},
+      {"swapdims", transposed_strides},
       {"t", two_reversed},
       {"mT", two_reversed},
       {"adjoint", two_reversed},
@@ -179,8 +179,8 @@ std::optional<Ints> view_strides(
     const ViewOf& view) {
   const OpName op = op_name(node.node().op);
   if (op.in_place && view.base.sizes == view.made.sizes) return view.strides;
-  const auto rule = rules().find(op.name);
-  if (rule == rules().end()) return std::nullopt;
+  const auto rule = stride_rules().find(op.name);
+  if (rule == stride_rules().end()) return std::nullopt;
   return rule->second(node, view);
 }
 

@@ -15,11 +15,6 @@ constexpr const char* kAgain =
 constexpr std::uint64_t kTextRatio = 64;
 constexpr std::uint64_t kSmallText = 1 << 16;
 
-bool ends_with(std::string_view text, std::string_view ending) {
-  return text.size() >= ending.size() &&
-      text.substr(text.size() - ending.size()) == ending;
-}
-
 // "net/" of "net/models/model.json"; the folder may be absent.
 struct Found {
   std::string root;
@@ -37,7 +32,7 @@ std::vector<Found> models_in(const ZipFile& zip) {
     if (start == std::string::npos) continue;
     if (start != 0) ++start;
     const std::string_view rest = std::string_view(name).substr(start);
-    if (!starts_with(rest, kFolder) || !ends_with(rest, kEnding)) continue;
+    if (!starts_with(rest, kFolder) || !rest.ends_with(kEnding)) continue;
     const auto model = rest.substr(
         kFolder.size(), rest.size() - kFolder.size() - kEnding.size());
     if (contains(model, "/")) continue;
@@ -49,7 +44,7 @@ std::vector<Found> models_in(const ZipFile& zip) {
 [[noreturn]] void explain(const ZipFile& zip) {
   const auto has = [&](std::string_view ending) {
     for (const auto& entry : zip.entries())
-      if (ends_with(entry.name, ending)) return true;
+      if (entry.name.ends_with(ending)) return true;
     return false;
   };
   if (has("serialized_exported_program.json"))

@@ -8,7 +8,7 @@
 namespace temper::graph {
 namespace {
 
-Size times(const Size& a, const Size& b) {
+Size size_times(const Size& a, const Size& b) {
   if (a.fixed() && b.fixed()) return a.value * b.value;
   if (a.fixed() && a.value == 1) return b;
   if (b.fixed() && b.value == 1) return a;
@@ -55,7 +55,7 @@ Sizes dense_strides(const Sizes& sizes, const Sizes& old_strides) {
   Size step = 1;
   for (std::size_t i = order.size(); i-- > 0;) {
     strides[order[i]] = step;
-    step = times(sizes[order[i]], step);
+    step = size_times(sizes[order[i]], step);
   }
   return strides;
 }

@@ -35,11 +35,11 @@ bool cuts_gradient(std::string_view name) {
   return false;
 }
 
-using RuleOfName = std::unordered_map<std::string_view, void (*)(Saver&)>;
+using SaveRuleOfName = std::unordered_map<std::string_view, void (*)(Saver&)>;
 
-const RuleOfName& rules() {
-  static const RuleOfName all = [] {
-    RuleOfName table;
+const SaveRuleOfName& save_rules_by_name() {
+  static const SaveRuleOfName all = [] {
+    SaveRuleOfName table;
     for (const auto& rule : save_rules())
       table.emplace(rule.name, rule.apply);
     return table;
@@ -85,8 +85,8 @@ Saved saved_by(
         return with_gradient.count(value) > 0;
       }))
     return {};
-  const auto rule = rules().find(op_name(node.op).name);
-  if (rule == rules().end()) return {};
+  const auto rule = save_rules_by_name().find(op_name(node.op).name);
+  if (rule == save_rules_by_name().end()) return {};
   Saver saver(node, known, places, with_gradient, fused_attention);
   rule->second(saver);
   return saver.saved();

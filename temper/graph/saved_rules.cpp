@@ -9,28 +9,28 @@
 namespace temper::graph {
 namespace {
 
-void input(Saver& node) {
+void save_input(Saver& node) {
   node.keep_input();
 }
 
-void result(Saver& node) {
+void save_result(Saver& node) {
   node.keep_result();
 }
 
 // In place they need only the result.
-void input_or_result(Saver& node) {
+void save_input_or_result(Saver& node) {
   if (op_name(node.node().op).in_place)
     node.keep_result();
   else
     node.keep_input();
 }
 
-void input_and_result(Saver& node) {
+void save_input_and_result(Saver& node) {
   node.keep_input();
   node.keep_result();
 }
 
-void convolution(Saver& node) {
+void save_convolution(Saver& node) {
   node.keep("input");
   node.keep("weight");
 }
@@ -42,19 +42,19 @@ void keep_statistics(Saver& node, std::int64_t rows) {
       2 * static_cast<std::int64_t>(bytes_of(node.first_tensor().dtype))));
 }
 
-void batch_norm(Saver& node) {
+void save_batch_norm(Saver& node) {
   node.keep("input");
   if (node.flag("training", true))
     keep_statistics(node, node.tensor("input").sizes[1]);
 }
 
-void instance_norm(Saver& node) {
+void save_instance_norm(Saver& node) {
   node.keep("input");
   const Shape& shape = node.tensor("input");
   keep_statistics(node, times(shape.sizes[0], shape.sizes[1]));
 }
 
-void group_norm(Saver& node) {
+void save_group_norm(Saver& node) {
   node.keep("input");
   keep_statistics(
       node,
@@ -63,7 +63,7 @@ void group_norm(Saver& node) {
           node.integer("num_groups", node.integer("group", 1))));
 }
 
-void layer_norm(Saver& node) {
+void save_layer_norm(Saver& node) {
   node.keep("input");
   const Shape& shape = node.tensor("input");
   const Ints inner = node.integers("normalized_shape");
@@ -72,53 +72,53 @@ void layer_norm(Saver& node) {
 }
 
 // Decomposed where LibTorch lacks it: x^2 keeps x, the product its factors.
-void rms_norm(Saver& node) {
+void save_rms_norm(Saver& node) {
   node.keep("input");
   if (node.given("weight")) node.keep_bytes(bytes_of(node.tensor("input")));
 }
 
-bool idle(const Saver& node) {
+bool is_idle(const Saver& node) {
   return !node.flag("train", false) || node.real("p", 0.5) == 0;
 }
 
 // On the CPU the mask has the input's type.
-void dropout(Saver& node) {
-  if (!idle(node)) node.keep_bytes(bytes_of(node.first_tensor()));
+void save_dropout(Saver& node) {
+  if (!is_idle(node)) node.keep_bytes(bytes_of(node.first_tensor()));
 }
 
-void feature_dropout(Saver& node) {
+void save_feature_dropout(Saver& node) {
   const Shape& shape = node.first_tensor();
-  if (!idle(node) && shape.sizes.size() >= 2)
+  if (!is_idle(node) && shape.sizes.size() >= 2)
     node.keep_bytes(
         bytes_of(Shape{shape.dtype, {shape.sizes[0], shape.sizes[1]}}));
 }
 
-void max_pool(Saver& node) {
+void save_max_pool(Saver& node) {
   node.keep_input();
   node.keep_bytes(bytes_of(Shape{DType::kInt64, node.result().sizes}));
 }
 
-void pad(Saver& node) {
+void save_pad(Saver& node) {
   if (node.text("mode", "constant") != "constant") node.keep_input();
 }
 
-void linear(Saver& node) {
+void save_linear(Saver& node) {
   if (node.wanted("weight")) node.keep("input");
   if (node.wanted("input")) node.keep("weight");
 }
 
-Ints batch_of(const Shape& shape) {
+Ints matrix_batch(const Shape& shape) {
   if (shape.sizes.size() < 3) return {};
   return {shape.sizes.begin(), shape.sizes.end() - 2};
 }
 
 // Each factor is needed for the gradient of the other.
-void product(Saver& node, const char* left, const char* right) {
+void save_product(Saver& node, const char* left, const char* right) {
   const auto rank = [&](const char* name) {
     return node.tensor(name).sizes.size();
   };
   const bool in_batches = rank(left) > 2 && rank(right) > 2;
-  const Ints batch = in_batches ? batch_of(node.result()) : Ints{};
+  const Ints batch = in_batches ? matrix_batch(node.result()) : Ints{};
   const auto keep = [&](const char* name) {
     if (in_batches)
       node.keep_operand(name, batch);
@@ -129,22 +129,22 @@ void product(Saver& node, const char* left, const char* right) {
   if (node.wanted(left)) keep(right);
 }
 
-void matmul(Saver& node) {
-  product(node, "self", node.given("mat2") ? "mat2" : "other");
+void save_matmul(Saver& node) {
+  save_product(node, "self", node.given("mat2") ? "mat2" : "other");
 }
 
-void add_product(Saver& node) {
+void save_add_product(Saver& node) {
   if (node.given("batch1"))
-    product(node, "batch1", "batch2");
+    save_product(node, "batch1", "batch2");
   else
-    product(node, "mat1", "mat2");
+    save_product(node, "mat1", "mat2");
 }
 
-void einsum(Saver& node) {
+void save_einsum(Saver& node) {
   node.keep("tensors");
 }
 
-void attention(Saver& node) {
+void save_attention(Saver& node) {
   const Shape& query = node.tensor("query");
   const Shape& key = node.tensor("key");
   Ints scores(query.sizes.begin(), query.sizes.end() - 1);
@@ -161,7 +161,7 @@ void attention(Saver& node) {
   node.keep_bytes(bytes_of(query));
   node.keep_bytes(bytes_of(key));
   node.keep_bytes(weights);
-  node.keep_operand("value", batch_of(node.tensor("value")));
+  node.keep_operand("value", matrix_batch(node.tensor("value")));
   if (node.flag("is_causal", false))
     node.keep_bytes(
         times(scores[scores.size() - 2], scores.back())); // a bool each
@@ -169,62 +169,62 @@ void attention(Saver& node) {
   if (node.real("dropout_p", 0) > 0) node.keep_bytes(times(2, weights));
 }
 
-void multiply(Saver& node) {
+void save_multiply(Saver& node) {
   if (node.wanted("other")) node.keep_input();
   if (node.wanted("self")) node.keep("other");
 }
 
-void divide(Saver& node) {
+void save_divide(Saver& node) {
   if (node.wanted("other")) node.keep_input();
   node.keep("other");
 }
 
-void both(Saver& node) {
+void save_both(Saver& node) {
   node.keep_input();
   node.keep("other");
 }
 
-void raise(Saver& node) {
+void save_raise(Saver& node) {
   node.keep_input();
   if (node.find_tensor("exponent") == nullptr) return;
   node.keep("exponent");
   node.keep_result();
 }
 
-void factors(Saver& node) {
+void save_factors(Saver& node) {
   if (node.wanted("tensor2")) node.keep("tensor1");
   if (node.wanted("tensor1")) node.keep("tensor2");
 }
 
-void extreme(Saver& node) {
+void save_extreme(Saver& node) {
   if (node.find_tensor("other") != nullptr) {
-    both(node);
+    save_both(node);
   } else if (node.given("dim")) {
     node.keep_bytes(bytes_of(Shape{DType::kInt64, node.result().sizes}));
   } else {
-    input_and_result(node);
+    save_input_and_result(node);
   }
 }
 
-void positions_found(Saver& node) {
+void save_positions_found(Saver& node) {
   node.keep_bytes(bytes_of(Shape{DType::kInt64, node.result().sizes}));
 }
 
-void mask(Saver& node) {
+void save_mask(Saver& node) {
   node.keep("mask");
 }
 
-void condition(Saver& node) {
+void save_condition(Saver& node) {
   node.keep("condition");
 }
 
-void indices(Saver& node) {
+void save_indices(Saver& node) {
   for (const char* name : {"indices", "index"})
     node.keep(name);
 }
 
 // Of each step: four gates or their like, the cell, its tanh, the state.
-void recurrent(Saver& node) {
+void save_recurrent(Saver& node) {
   const Shape& sequence = node.tensor("input");
   if (node.flag("batch_first", false))
     node.keep_bytes(bytes_of(sequence)); // turned around, in order
@@ -237,12 +237,12 @@ void recurrent(Saver& node) {
   node.keep_bytes(times(output, layers - 1)); // what the next layer reads
 }
 
-void log_loss(Saver& node) {
+void save_log_loss(Saver& node) {
   node.keep_bytes(bytes_of(node.first_tensor()));
   node.keep("target");
 }
 
-void loss(Saver& node) {
+void save_loss(Saver& node) {
   node.keep_input();
   node.keep("target");
 }
@@ -252,46 +252,46 @@ void loss(Saver& node) {
 const std::vector<SaveRule>& save_rules() {
   static const std::vector<SaveRule> rules = [] {
     std::vector<SaveRule> all{
-        {"convolution", convolution},
-        {"batch_norm", batch_norm},
-        {"native_batch_norm", batch_norm},
-        {"_native_batch_norm_legit", batch_norm},
-        {"instance_norm", instance_norm},
-        {"group_norm", group_norm},
-        {"native_group_norm", group_norm},
-        {"layer_norm", layer_norm},
-        {"native_layer_norm", layer_norm},
-        {"rms_norm", rms_norm},
-        {"dropout", dropout},
-        {"alpha_dropout", dropout},
-        {"feature_dropout", feature_dropout},
-        {"pad", pad},
-        {"linear", linear},
-        {"addmm", add_product},
-        {"baddbmm", add_product},
-        {"einsum", einsum},
-        {"scaled_dot_product_attention", attention},
-        {"mul", multiply},
-        {"multiply", multiply},
-        {"div", divide},
-        {"maximum", both},
-        {"minimum", both},
-        {"atan2", both},
-        {"pow", raise},
-        {"addcmul", factors},
-        {"prelu", convolution},
-        {"max", extreme},
-        {"min", extreme},
-        {"topk", positions_found},
-        {"sort", positions_found},
-        {"masked_fill", mask},
-        {"where", condition},
-        {"cross_entropy_loss", log_loss},
-        {"mse_loss", loss},
-        {"l1_loss", loss},
-        {"smooth_l1_loss", loss},
-        {"binary_cross_entropy", loss},
-        {"binary_cross_entropy_with_logits", loss},
+        {"convolution", save_convolution},
+        {"batch_norm", save_batch_norm},
+        {"native_batch_norm", save_batch_norm},
+        {"_native_batch_norm_legit", save_batch_norm},
+        {"instance_norm", save_instance_norm},
+        {"group_norm", save_group_norm},
+        {"native_group_norm", save_group_norm},
+        {"layer_norm", save_layer_norm},
+        {"native_layer_norm", save_layer_norm},
+        {"rms_norm", save_rms_norm},
+        {"dropout", save_dropout},
+        {"alpha_dropout", save_dropout},
+        {"feature_dropout", save_feature_dropout},
+        {"pad", save_pad},
+        {"linear", save_linear},
+        {"addmm", save_add_product},
+        {"baddbmm", save_add_product},
+        {"einsum", save_einsum},
+        {"scaled_dot_product_attention", save_attention},
+        {"mul", save_multiply},
+        {"multiply", save_multiply},
+        {"div", save_divide},
+        {"maximum", save_both},
+        {"minimum", save_both},
+        {"atan2", save_both},
+        {"pow", save_raise},
+        {"addcmul", save_factors},
+        {"prelu", save_convolution},
+        {"max", save_extreme},
+        {"min", save_extreme},
+        {"topk", save_positions_found},
+        {"sort", save_positions_found},
+        {"masked_fill", save_mask},
+        {"where", save_condition},
+        {"cross_entropy_loss", save_log_loss},
+        {"mse_loss", save_loss},
+        {"l1_loss", save_loss},
+        {"smooth_l1_loss", save_loss},
+        {"binary_cross_entropy", save_loss},
+        {"binary_cross_entropy_with_logits", save_loss},
     };
     const auto add = [&](std::vector<const char*> names, void (*rule)(Saver&)) {
       for (const char* name : names)
@@ -303,7 +303,7 @@ const std::vector<SaveRule>& save_rules() {
          "conv_transpose1d",
          "conv_transpose2d",
          "conv_transpose3d"},
-        convolution);
+        save_convolution);
     add({"max_pool1d",
          "max_pool2d",
          "max_pool3d",
@@ -312,10 +312,10 @@ const std::vector<SaveRule>& save_rules() {
          "adaptive_max_pool1d",
          "adaptive_max_pool2d",
          "adaptive_max_pool3d"},
-        max_pool);
-    add({"matmul", "mm", "bmm", "mv", "dot"}, matmul);
-    add({"lstm", "gru", "rnn_tanh", "rnn_relu"}, recurrent);
-    add({"embedding", "index", "gather", "index_select"}, indices);
+        save_max_pool);
+    add({"matmul", "mm", "bmm", "mv", "dot"}, save_matmul);
+    add({"lstm", "gru", "rnn_tanh", "rnn_relu"}, save_recurrent);
+    add({"embedding", "index", "gather", "index_select"}, save_indices);
     add({"relu",
          "sigmoid",
          "tanh",
@@ -328,8 +328,9 @@ const std::vector<SaveRule>& save_rules() {
          "log_softmax",
          "_softmax",
          "_log_softmax"},
-        result);
-    add({"leaky_relu", "elu", "celu", "selu", "threshold"}, input_or_result);
+        save_result);
+    add({"leaky_relu", "elu", "celu", "selu", "threshold"},
+        save_input_or_result);
     add({"amax",
          "amin",
          "std",
@@ -337,7 +338,7 @@ const std::vector<SaveRule>& save_rules() {
          "linalg_vector_norm",
          "logsumexp",
          "prod"},
-        input_and_result);
+        save_input_and_result);
     add({"hardtanh",
          "relu6",
          "silu",
@@ -375,7 +376,7 @@ const std::vector<SaveRule>& save_rules() {
          "reflection_pad2d",
          "replication_pad1d",
          "replication_pad2d"},
-        input);
+        save_input);
     return all;
   }();
   return rules;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kDeepest = 64;
 
-[[noreturn]] void refuse(const std::string& text, const std::string& why) {
+[[noreturn]] void refuse_size(const std::string& text, const std::string& why) {
   throw Error(
       cat("[graph] cannot work out the size ", text.substr(0, 120), ": ", why),
       "Export the model with a dynamic batch only: "
@@ -36,7 +36,7 @@ class Evaluation {
   std::int64_t value() {
     const std::int64_t result = term(0);
     skip_spaces();
-    if (at_ != text_.size()) refuse(text_, "text after its end.");
+    if (at_ != text_.size()) refuse_size(text_, "text after its end.");
     return result;
   }
 
@@ -44,7 +44,7 @@ class Evaluation {
 
  private:
   std::int64_t term(int depth) {
-    if (depth > kDeepest) refuse(text_, "it is nested too deeply.");
+    if (depth > kDeepest) refuse_size(text_, "it is nested too deeply.");
     skip_spaces();
     if (at_ < text_.size() && (text_[at_] == '-' || is_digit(text_[at_])))
       return number();
@@ -69,7 +69,7 @@ class Evaluation {
     for (std::size_t i = 1; i < arguments.size(); ++i)
       result = combine(name, result, arguments[i]);
     if (arguments.size() == 1 && name != "Add" && name != "Mul")
-      refuse(text_, cat("temper does not know ", name, " of one number."));
+      refuse_size(text_, cat("temper does not know ", name, " of one number."));
     return result;
   }
 
@@ -99,13 +99,14 @@ class Evaluation {
       divisor(b);
       result = a % b < 0 ? a % b + b : a % b;
     } else {
-      refuse(text_, cat("temper does not know ", name, "."));
+      refuse_size(text_, cat("temper does not know ", name, "."));
     }
     return result;
   }
 
   std::int64_t power(std::int64_t base, std::int64_t exponent) {
-    if (exponent < 0 || exponent > 62) refuse(text_, "the power is no size.");
+    if (exponent < 0 || exponent > 62)
+      refuse_size(text_, "the power is no size.");
     std::int64_t result = 1;
     for (; exponent > 0; --exponent)
       if (__builtin_mul_overflow(result, base, &result)) overflow();
@@ -113,30 +114,30 @@ class Evaluation {
   }
 
   void divisor(std::int64_t b) {
-    if (b <= 0) refuse(text_, "it divides by zero or less.");
+    if (b <= 0) refuse_size(text_, "it divides by zero or less.");
   }
 
   [[noreturn]] void overflow() {
-    refuse(text_, "it is larger than any memory.");
+    refuse_size(text_, "it is larger than any memory.");
   }
 
   // 's77', positive=True, integer=True) — only the name matters.
   std::int64_t symbol() {
     skip_spaces();
     if (at_ >= text_.size() || (text_[at_] != '\'' && text_[at_] != '"'))
-      refuse(text_, "a symbol without a name.");
+      refuse_size(text_, "a symbol without a name.");
     const char quote = text_[at_++];
     const auto end = text_.find(quote, at_);
     const auto close = text_.find(')', end == std::string::npos ? at_ : end);
     if (end == std::string::npos || close == std::string::npos)
-      refuse(text_, "a symbol without an end.");
+      refuse_size(text_, "a symbol without an end.");
     const std::string name = text_.substr(at_, end - at_);
     at_ = close + 1;
     found.push_back(name);
     if (symbols_ == nullptr) return 1;
     const auto known = symbols_->find(name);
     if (known == symbols_->end())
-      refuse(text_, cat("the symbol ", name, " has no value."));
+      refuse_size(text_, cat("the symbol ", name, " has no value."));
     return known->second;
   }
 
@@ -148,7 +149,7 @@ class Evaluation {
       ++at_;
     const auto parsed =
         parse_int(std::string_view(text_).substr(begin, at_ - begin));
-    if (!parsed) refuse(text_, "a number that cannot be read.");
+    if (!parsed) refuse_size(text_, "a number that cannot be read.");
     return *parsed;
   }
 
@@ -158,7 +159,7 @@ class Evaluation {
            (std::isalnum(static_cast<unsigned char>(text_[at_])) ||
             text_[at_] == '_' || text_[at_] == '.'))
       ++at_;
-    if (at_ == begin) refuse(text_, "it cannot be read.");
+    if (at_ == begin) refuse_size(text_, "it cannot be read.");
     // torch.utils._sympy.functions.FloorDiv is FloorDiv.
     const std::string whole = text_.substr(begin, at_ - begin);
     const auto dot = whole.rfind('.');
@@ -172,7 +173,7 @@ class Evaluation {
     return true;
   }
   void expect(char wanted) {
-    if (!accept(wanted)) refuse(text_, cat("a ", wanted, " is missing."));
+    if (!accept(wanted)) refuse_size(text_, cat("a ", wanted, " is missing."));
   }
   void skip_spaces() {
     while (at_ < text_.size() && text_[at_] == ' ')

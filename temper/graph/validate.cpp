@@ -16,7 +16,7 @@ std::string place_of(const Node& node, std::size_t index) {
   return place + ")";
 }
 
-[[noreturn]] void refuse(const std::string& what) {
+[[noreturn]] void refuse_graph(const std::string& what) {
   throw Error(
       cat("[graph] the model's graph is not sound: ", what, "."),
       "Export the model again.");
@@ -41,17 +41,17 @@ class Walk {
       made(input.value, "an input");
       tensor(input.value, "an input");
       if (input.target.empty())
-        refuse(cat("the input ", input.value, " has no name"));
+        refuse_graph(cat("the input ", input.value, " has no name"));
       if (input.kind == InputKind::kUser) continue;
       if (!targets.insert(input.target).second)
-        refuse(cat("the input ", input.target, " is there twice"));
+        refuse_graph(cat("the input ", input.target, " is there twice"));
     }
   }
 
   void node(const Node& node, std::size_t index) {
     const auto read = [&](const std::string& name) {
       if (known_.count(name) > 0) return;
-      refuse(
+      refuse_graph(
           cat(place_of(node, index),
               " reads ",
               name,
@@ -62,7 +62,7 @@ class Walk {
     std::set<std::string> arguments;
     for (const NamedArgument& each : node.inputs)
       if (!arguments.insert(each.name).second)
-        refuse(cat(
+        refuse_graph(cat(
             place_of(node, index), " has its argument ", each.name, " twice"));
     for (const Result& result : node.outputs) {
       for (const std::string& name : tensors_in(result)) {
@@ -79,31 +79,32 @@ class Walk {
     for (const Output& output : graph_.outputs) {
       for (const std::string& name : tensors_in(output.value))
         if (known_.count(name) == 0)
-          refuse(cat("its output ", name, " is made by nothing"));
+          refuse_graph(cat("its output ", name, " is made by nothing"));
       if (output.kind == OutputKind::kUser)
         result |= !tensors_in(output.value).empty();
       else if (graph_.find_target(output.target) == nullptr)
-        refuse(cat("it changes ", output.target, ", which it does not have"));
+        refuse_graph(
+            cat("it changes ", output.target, ", which it does not have"));
     }
-    if (!result) refuse("it has no output");
+    if (!result) refuse_graph("it has no output");
   }
 
   void made(const std::string& name, const std::string& by) {
-    if (name.empty()) refuse(cat(by, " makes a value without a name"));
+    if (name.empty()) refuse_graph(cat(by, " makes a value without a name"));
     if (!known_.insert(name).second)
-      refuse(cat(by, " makes ", name, ", which is there already"));
+      refuse_graph(cat(by, " makes ", name, ", which is there already"));
   }
 
   void tensor(const std::string& name, const std::string& by) {
     const auto found = graph_.tensors.find(name);
     if (found == graph_.tensors.end())
-      refuse(cat(by, " makes ", name, ", whose shape is not given"));
+      refuse_graph(cat(by, " makes ", name, ", whose shape is not given"));
     const TensorMeta& meta = found->second;
     if (meta.sizes.size() != meta.strides.size())
-      refuse(cat("the tensor ", name, " has other strides than sizes"));
+      refuse_graph(cat("the tensor ", name, " has other strides than sizes"));
     for (const Size& size : meta.sizes)
       if (size.value < 0)
-        refuse(cat("the tensor ", name, " has a size of ", size.value));
+        refuse_graph(cat("the tensor ", name, " has a size of ", size.value));
   }
 
   const Graph& graph_;
@@ -122,7 +123,7 @@ void validate(const Program& program) {
     if (input.kind == InputKind::kUser) continue;
     const auto found = program.weights.find(input.target);
     if (found == program.weights.end())
-      refuse(cat("the values of ", input.target, " are missing"));
+      refuse_graph(cat("the values of ", input.target, " are missing"));
     const TensorData& data = found->second;
     const TensorMeta& meta = program.graph.meta(input.value);
     bool same =
@@ -130,7 +131,7 @@ void validate(const Program& program) {
     for (std::size_t i = 0; same && i < data.sizes.size(); ++i)
       same = meta.sizes[i].fixed() && meta.sizes[i].value == data.sizes[i];
     if (!same)
-      refuse(
+      refuse_graph(
           cat("the values of ",
               input.target,
               " have another type or shape than "
@@ -139,7 +140,8 @@ void validate(const Program& program) {
     std::uint64_t bytes = 0;
     if (__builtin_mul_overflow(count, bytes_of(data.dtype), &bytes) ||
         bytes != data.byte_count || (bytes > 0 && data.bytes == nullptr))
-      refuse(cat("the values of ", input.target, " have the wrong length"));
+      refuse_graph(
+          cat("the values of ", input.target, " have the wrong length"));
   }
 }
 

@@ -15,7 +15,7 @@ namespace {
 constexpr const char* kModule = "preprocessing";
 constexpr int kContiguous = 1; // torch.export's code of that memory format
 
-[[noreturn]] void refuse(const std::string& why) {
+[[noreturn]] void refuse_to_wrap(const std::string& why) {
   throw Error(
       cat("[graph] preprocessing cannot go into this model: ", why, "."),
       "Export it without --with-preprocessing: the schema that comes along "
@@ -59,7 +59,7 @@ class Steps {
     input.kind = InputKind::kBuffer;
     input.target = cat(kModule, ".", name);
     if (graph.find_target(input.target) != nullptr)
-      refuse(cat("it has a ", input.target, " already"));
+      refuse_to_wrap(cat("it has a ", input.target, " already"));
     input.value = free_name(graph, value_name(input.kind, input.target));
     TensorMeta meta;
     for (const std::int64_t size : sizes)
@@ -96,12 +96,12 @@ NamedArgument self(const std::string& value) {
 Sizes raw_sizes(const Sizes& model, const std::string& order) {
   if (order.empty()) return model;
   if (model.size() != 4)
-    refuse(
+    refuse_to_wrap(
         cat("it takes ", model.size() - 1, " dimensions a sample, not images"));
   if (order == "HWC") return {model[0], model[2], model[3], model[1]};
   if (order == "HW" && model[1].fixed() && model[1].value == 1)
     return {model[0], model[2], model[3]};
-  refuse(cat("samples in the order ", order, " do not fit it"));
+  refuse_to_wrap(cat("samples in the order ", order, " do not fit it"));
 }
 
 // One value for all, or one for each entry of dimension 1.
@@ -111,7 +111,7 @@ std::vector<std::int64_t> scale_sizes(
   if (values.size() == 1) return {1};
   if (model.size() < 2 || !model[1].fixed() ||
       model[1].value != static_cast<std::int64_t>(values.size()))
-    refuse(
+    refuse_to_wrap(
         cat("it was scaled with ",
             values.size(),
             " means, and its input has other channels or columns"));
@@ -206,7 +206,7 @@ std::string probabilities(
   if (op == "softmax" || op == "_softmax" || op == "sigmoid") return y;
   if (step == OutputStep::kSigmoid)
     return steps.add("aten.sigmoid.default", {self(y)}, meta.dtype, meta.sizes);
-  if (meta.sizes.size() < 2) refuse("its output has no classes");
+  if (meta.sizes.size() < 2) refuse_to_wrap("its output has no classes");
   return steps.add(
       "aten.softmax.int",
       {self(y), {"dim", std::int64_t{1}, false}},
@@ -224,7 +224,7 @@ std::string scaled_back(
   const bool fits = count == 1 ||
       (!meta.sizes.empty() && meta.sizes.back().fixed() &&
        meta.sizes.back().value == count);
-  if (!fits) refuse(cat("its output has no ", count, " columns"));
+  if (!fits) refuse_to_wrap(cat("its output has no ", count, " columns"));
   const auto mean = steps.constant("target_mean", {count}, after.mean);
   const auto deviation = steps.constant("target_std", {count}, after.deviation);
   const auto product = steps.add(
@@ -244,7 +244,7 @@ Output& first_output(Graph& graph) {
     if (output.kind == OutputKind::kUser &&
         std::holds_alternative<TensorName>(output.value))
       return output;
-  refuse("its first output is no tensor");
+  refuse_to_wrap("its first output is no tensor");
 }
 
 const char* input_words(const InputSteps& before) {
@@ -268,7 +268,7 @@ const char* output_words(OutputStep step) {
 
 } // namespace
 
-Passed wrap(
+Passed wrap_model(
     const Program& program,
     const InputSteps& before,
     const OutputSteps& after) {
@@ -276,7 +276,7 @@ Passed wrap(
   Graph& graph = passed.program.graph;
   const auto users = graph.inputs_of(InputKind::kUser);
   if (users.size() != 1)
-    refuse(cat("it takes ", users.size(), " inputs, not one"));
+    refuse_to_wrap(cat("it takes ", users.size(), " inputs, not one"));
   const std::string raw = users[0]->value;
   const TensorMeta model = graph.meta(raw);
 

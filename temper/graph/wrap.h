@@ -44,7 +44,7 @@ struct OutputSteps {
 
 // Error when the model has several inputs, or its shapes do not fit the steps.
 // A model that ends in a softmax or sigmoid of its own keeps it.
-Passed wrap(
+Passed wrap_model(
     const Program& program,
     const InputSteps& before,
     const OutputSteps& after);

@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // "folder:/data/My Photos" as a part of a file name: "my-photos".
-std::string plain(const std::string& text) {
+std::string plain_name(const std::string& text) {
   std::string last = text.substr(text.find_last_of("/:") + 1);
   if (last.empty()) last = text;
   constexpr std::size_t kLongest = 24;
@@ -121,9 +121,14 @@ RunDirectory make_run_directory(
   fs::create_directories(parent, failed);
   constexpr int kTries = 16;
   for (int i = 0; i < kTries && !failed; ++i) {
-    const std::string chosen = !name.empty()
-        ? name
-        : cat(stamp(), "-", plain(model), "-", plain(data), "-", random_hex(4));
+    const std::string chosen = !name.empty() ? name
+                                             : cat(stamp(),
+                                                   "-",
+                                                   plain_name(model),
+                                                   "-",
+                                                   plain_name(data),
+                                                   "-",
+                                                   random_hex(4));
     const RunDirectory run{parent / chosen};
     const bool made = fs::create_directory(run.path, failed);
     if (made || (!failed && !name.empty() && is_unborn(run))) {

@@ -54,7 +54,7 @@ std::string shortened(const std::string& text) {
 }
 
 // As the journal writes numbers that JSON has no word for.
-json plain(double number) {
+json plain_number(double number) {
   if (std::isfinite(number)) return number;
   return std::isnan(number) ? "NaN" : number > 0 ? "Infinity" : "-Infinity";
 }
@@ -67,7 +67,7 @@ json arguments_of(const Event& event) {
     if (const auto* count = std::get_if<std::int64_t>(&value))
       made[name] = *count;
     if (const auto* number = std::get_if<double>(&value))
-      made[name] = plain(*number);
+      made[name] = plain_number(*number);
     if (const auto* text = std::get_if<std::string>(&value))
       if (name != "config" && name != "writer") made[name] = shortened(*text);
   }

@@ -12,7 +12,7 @@
 // which any real function beats. Not in temper's namespace, where they would
 // hide the real ones.
 namespace {
-namespace stand_in {
+namespace autocast_stand_in {
 struct Anything {
   template <class T>
   Anything(const T&) {} // NOLINT(google-explicit-constructor)
@@ -24,7 +24,7 @@ struct Missing {};
 [[maybe_unused]] Missing set_autocast_dtype(Anything, Anything) {
   return {};
 }
-} // namespace stand_in
+} // namespace autocast_stand_in
 } // namespace
 
 namespace temper::libtorch {
@@ -52,7 +52,7 @@ void set_type_by_name(at::DeviceType device, Type type) {
 
 template <class Device>
 void switch_autocast(Device device, bool on) {
-  using namespace stand_in; // NOLINT(google-build-using-namespace)
+  using namespace autocast_stand_in; // NOLINT(google-build-using-namespace)
   using namespace at::autocast; // NOLINT(google-build-using-namespace)
   if constexpr (std::is_same_v<
                     decltype(set_autocast_enabled(device, on)),
@@ -64,7 +64,7 @@ void switch_autocast(Device device, bool on) {
 
 template <class Device>
 void set_autocast_type(Device device, at::ScalarType type) {
-  using namespace stand_in; // NOLINT(google-build-using-namespace)
+  using namespace autocast_stand_in; // NOLINT(google-build-using-namespace)
   using namespace at::autocast; // NOLINT(google-build-using-namespace)
   if constexpr (std::is_same_v<
                     decltype(set_autocast_dtype(device, type)),

@@ -17,13 +17,13 @@
 // is answered by this, which any real function beats. Not in temper's
 // namespace, where it would hide the real one.
 namespace {
-namespace stand_in {
+namespace device_stand_in {
 struct Anything {
   template <class T>
   Anything(const T&) {} // NOLINT(google-explicit-constructor)
 };
 [[maybe_unused]] void register_privateuse1_backend(Anything) {}
-} // namespace stand_in
+} // namespace device_stand_in
 } // namespace
 
 namespace temper::libtorch::sim {
@@ -31,7 +31,7 @@ namespace {
 
 template <class Name>
 void name_the_device(const Name& name) {
-  using namespace stand_in; // NOLINT(google-build-using-namespace)
+  using namespace device_stand_in; // NOLINT(google-build-using-namespace)
   using namespace c10; // NOLINT(google-build-using-namespace)
   register_privateuse1_backend(name);
 }

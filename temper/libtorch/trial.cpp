@@ -15,7 +15,7 @@ namespace temper::libtorch {
 namespace {
 
 // LibTorch's messages go on for pages; the first line carries the cause.
-std::string first_line(const std::string& message) {
+std::string cause_in(const std::string& message) {
   constexpr std::size_t kMost = 240;
   std::string line(trim(message.substr(0, message.find('\n'))));
   if (line.size() > kMost) line = cat(line.substr(0, kMost), "...");
@@ -42,9 +42,9 @@ Trial try_device(const std::string& name) {
         cat("it computed a wrong product: off by ",
             (back - expected).abs().max().item<float>())};
   } catch (const c10::Error& error) {
-    return {false, first_line(error.what_without_backtrace())};
+    return {false, cause_in(error.what_without_backtrace())};
   } catch (const std::exception& error) {
-    return {false, first_line(error.what())};
+    return {false, cause_in(error.what())};
   }
 }
 

@@ -6,19 +6,11 @@
 #include "temper/base/text.h"
 
 namespace temper::machine {
-namespace {
-
-std::string file_name(const std::string& path) {
-  return path.substr(path.find_last_of('/') + 1);
-}
-
-} // namespace
-
 std::vector<std::string> openmp_runtimes(
     const std::vector<std::string>& libraries) {
   std::vector<std::string> found;
   for (const auto& path : libraries) {
-    const std::string name = file_name(path);
+    const std::string name = std::filesystem::path(path).filename().string();
     for (const char* runtime : {"libgomp", "libomp", "libiomp"})
       // "libomp.so", "libomp-1234.dylib", not "libompl.so"
       if (starts_with(name, runtime) &&

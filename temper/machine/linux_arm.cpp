@@ -62,7 +62,7 @@ constexpr std::array kParts{
     Part{"0xc0", "0xac4", "Ampere-1A"},
 };
 
-std::string name_of(std::string_view implementer, std::string_view part) {
+std::string part_name(std::string_view implementer, std::string_view part) {
   for (const Part& known : kParts)
     if (known.implementer == implementer && known.part == part)
       return std::string(known.name);
@@ -80,7 +80,7 @@ std::string arm_model(std::string_view cpuinfo) {
     if (const auto value = field(line, "CPU implementer")) implementer = *value;
     const auto part = field(line, "CPU part");
     if (!part || part->empty()) continue;
-    std::string name = name_of(implementer, *part);
+    std::string name = part_name(implementer, *part);
     if (std::find(kinds.begin(), kinds.end(), name) == kinds.end())
       kinds.push_back(std::move(name));
   }

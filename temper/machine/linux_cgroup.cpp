@@ -84,7 +84,7 @@ void add_groups(
 
 // "max", garbage and a senseless 0 are no limit. Version 1 writes a number
 // near 2^63 for none.
-std::optional<std::uint64_t> limit_of(const Cgroup& group) {
+std::optional<std::uint64_t> memory_limit_of(const Cgroup& group) {
   const auto bytes = read_number(
       group.directory /
       (group.version == 2 ? "memory.max" : "memory.limit_in_bytes"));
@@ -148,7 +148,7 @@ std::vector<Cgroup> linux_cgroups(
 std::optional<CgroupLimit> memory_limit(const std::vector<Cgroup>& groups) {
   std::optional<CgroupLimit> tightest;
   for (const Cgroup& group : groups) {
-    const auto bytes = limit_of(group);
+    const auto bytes = memory_limit_of(group);
     if (!bytes || (tightest && tightest->bytes <= *bytes)) continue;
     tightest = {*bytes, cat("cgroup v", group.version, " ", group.name)};
   }
@@ -189,7 +189,7 @@ std::optional<std::uint64_t> memory_available(
     const std::vector<Cgroup>& groups) {
   std::optional<std::uint64_t> least;
   for (const Cgroup& group : groups) {
-    const auto limit = limit_of(group);
+    const auto limit = memory_limit_of(group);
     if (!limit) continue;
     const auto charged = read_number(
         group.directory /

@@ -30,7 +30,7 @@ std::vector<fs::path> children(const fs::path& directory, const char* prefix) {
 
 // Trip points that are not set read as 0 or below absolute zero. Passive
 // points are left out: firmware sets some of them at room temperature.
-std::optional<std::int64_t> limit_of(const fs::path& zone) {
+std::optional<std::int64_t> trip_point_of(const fs::path& zone) {
   constexpr int kMostTrips = 16;
   std::optional<std::int64_t> lowest;
   for (int i = 0; i < kMostTrips; ++i) {
@@ -58,7 +58,7 @@ LinuxThermal::LinuxThermal(const fs::path& root) {
   for (const auto& zone :
        children(root / "sys/class/thermal", "thermal_zone")) {
     if (zones_.size() == kMostZones) break;
-    if (const auto limit = limit_of(zone))
+    if (const auto limit = trip_point_of(zone))
       zones_.push_back({zone / "temp", *limit});
   }
   std::set<std::string> packages; // one counter for all cores of a package

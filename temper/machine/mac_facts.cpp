@@ -12,7 +12,7 @@ namespace {
 
 using Named = std::pair<const char*, const char*>; // sysctl key, our name
 
-constexpr Named kArmFeatures[] = {
+constexpr Named kArmFeatureKeys[] = {
     {"hw.optional.arm.FEAT_FP16", "fp16"},
     {"hw.optional.arm.FEAT_BF16", "bf16"},
     {"hw.optional.arm.FEAT_DotProd", "dotprod"},
@@ -21,7 +21,7 @@ constexpr Named kArmFeatures[] = {
     {"hw.optional.arm.FEAT_SME2", "sme2"},
 };
 
-constexpr Named kX86Features[] = {
+constexpr Named kX86FeatureKeys[] = {
     {"hw.optional.sse4_2", "sse4_2"},
     {"hw.optional.avx1_0", "avx"},
     {"hw.optional.f16c", "f16c"},
@@ -100,12 +100,12 @@ void read_simd(MacSource& source, Cpu& cpu) {
   };
   if (cpu.arch == "arm64") {
     cpu.simd = "NEON"; // part of the architecture
-    add(kArmFeatures);
+    add(kArmFeatureKeys);
   } else if (cpu.arch == "x86_64") {
     for (const auto& [key, level] : kX86Levels) {
       if (cpu.simd.empty() && is_set(source, key)) cpu.simd = level;
     }
-    add(kX86Features);
+    add(kX86FeatureKeys);
   }
 }
 

@@ -39,7 +39,7 @@ Result send(id object, const char* message) {
 }
 
 // An NSString is a CFString. This one is the pool's, not ours.
-std::string name_of(id device) {
+std::string device_name(id device) {
   const auto name = send<CFStringRef>(device, "name");
   char buffer[256];
   const bool fits = name != nullptr &&
@@ -54,7 +54,7 @@ std::optional<MacMetal> read_metal() {
   const id device = MTLCreateSystemDefaultDevice();
   if (device == nullptr) return std::nullopt;
   MacMetal metal;
-  metal.name = name_of(device);
+  metal.name = device_name(device);
   metal.recommended_bytes =
       send<std::uint64_t>(device, "recommendedMaxWorkingSetSize");
   send<void>(device, "release");

@@ -21,7 +21,7 @@
 namespace temper::machine {
 namespace {
 
-double seconds(const timeval& time) {
+double seconds_of(const timeval& time) {
   return static_cast<double>(time.tv_sec) +
       static_cast<double>(time.tv_usec) * 1e-6;
 }
@@ -183,7 +183,7 @@ std::optional<std::vector<MacTicks>> SystemMac::ticks() {
 std::optional<double> SystemMac::process_cpu_s() {
   rusage usage = {};
   if (getrusage(RUSAGE_SELF, &usage) != 0) return std::nullopt;
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+  return seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime);
 }
 
 // The list is complete unless it filled all the room there was.

@@ -10,23 +10,24 @@
 namespace temper::machine {
 namespace {
 
-// As nvml.h of NVIDIA declares them; every call returns 0 for success.
-struct Device;
-struct Utilization {
-  unsigned gpu; // per cent
-  unsigned memory;
-};
-struct MemoryInfo {
-  unsigned long long total;
-  unsigned long long free;
-  unsigned long long used;
-};
 constexpr int kSuccess = 0;
 constexpr std::size_t kNameBytes = 96; // NVML_DEVICE_NAME_V2_BUFFER_SIZE
 
 } // namespace
 
 struct Nvml::Library {
+  // As nvml.h of NVIDIA declares them; every call returns 0 for success.
+  struct Device;
+  struct Utilization {
+    unsigned gpu; // per cent
+    unsigned memory;
+  };
+  struct MemoryInfo {
+    unsigned long long total;
+    unsigned long long free;
+    unsigned long long used;
+  };
+
   void* handle = nullptr;
   bool started = false;
   std::vector<Device*> devices;
@@ -85,17 +86,17 @@ std::unique_ptr<Nvml> Nvml::open(const std::string& library) {
 
 std::vector<GpuGauge> Nvml::read() const {
   std::vector<GpuGauge> gauges;
-  for (Device* device : library_->devices) {
+  for (auto* device : library_->devices) {
     GpuGauge gauge;
     std::array<char, kNameBytes> name{};
     if (library_->name(device, name.data(), kNameBytes) == kSuccess) {
       name.back() = '\0';
       gauge.name = clean(name.data());
     }
-    Utilization utilization{};
+    Library::Utilization utilization{};
     if (library_->utilization(device, &utilization) == kSuccess)
       gauge.utilisation = std::min(utilization.gpu, 100U) / 100.0;
-    MemoryInfo memory{};
+    Library::MemoryInfo memory{};
     if (library_->memory(device, &memory) == kSuccess) {
       gauge.used_bytes = memory.used;
       gauge.total_bytes = memory.total;

@@ -82,16 +82,12 @@ std::string readable(const char* symbol) {
   return status == 0 && plain ? plain.get() : symbol;
 }
 
-std::string file_name(const char* path) {
-  const std::string text = path;
-  return text.substr(text.find_last_of('/') + 1);
-}
-
 std::string name_frame(void* address) {
   Dl_info found{};
   if (::dladdr(address, &found) == 0 || found.dli_fname == nullptr)
     return cat(address);
-  const std::string file = file_name(found.dli_fname);
+  const std::string file =
+      std::filesystem::path(found.dli_fname).filename().string();
   const auto offset = [&](void* from) {
     return static_cast<char*>(address) - static_cast<char*>(from);
   };

@@ -14,10 +14,6 @@ constexpr double kShareOfFree = 0.9;
 constexpr double kShareOfAddresses = 0.6;
 constexpr double kShareOfDevice = 0.9;
 
-std::string percent(double share) {
-  return cat(decimals(share * 100, 0), " %");
-}
-
 std::uint64_t part_of(std::uint64_t bytes, double share) {
   return static_cast<std::uint64_t>(share * static_cast<double>(bytes));
 }
@@ -30,8 +26,11 @@ class Least {
     const std::uint64_t part = part_of(bytes, share);
     if (found_.bytes > 0 && found_.bytes <= part) return;
     found_.bytes = part;
-    found_.why = cat(
-        share < 1 ? percent(share) + " of " : "", bytes_text(bytes), " ", of);
+    found_.why =
+        cat(share < 1 ? percent_text(share, 0) + " of " : "",
+            bytes_text(bytes),
+            " ",
+            of);
   }
   const Budget& found() const {
     return found_;

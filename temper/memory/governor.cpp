@@ -14,7 +14,7 @@ namespace {
 constexpr double kNearBudget = 0.97;
 constexpr double kRoomInBudget = 0.90;
 // Of the memory that is free now, what a larger size may take.
-constexpr double kShareOfFree = 0.5;
+constexpr double kShareForGrowth = 0.5;
 // Committed steps before a larger size is tried; doubled by every shrink, so
 // that a run that swings does so less and less.
 constexpr int kCalmAtFirst = 50;
@@ -161,7 +161,7 @@ bool Governor::has_room(const MemorySample& now) const {
     return false;
   const double more = larger - static_cast<double>(now.peak_bytes);
   return now.available_bytes == 0 ||
-      more < kShareOfFree * static_cast<double>(now.available_bytes);
+      more < kShareForGrowth * static_cast<double>(now.available_bytes);
 }
 
 Change Governor::move(std::size_t to, Cause cause, const std::string& because) {

@@ -14,9 +14,9 @@ using graph::Argument;
 using graph::NumberName;
 using graph::TensorName;
 
-class Spelling {
+class AttentionSpelling {
  public:
-  Spelling(const graph::Node& node, const graph::Graph& graph)
+  AttentionSpelling(const graph::Node& node, const graph::Graph& graph)
       : node_(node),
         graph_(graph),
         result_(std::get<TensorName>(node.outputs.at(0)).name) {}
@@ -167,7 +167,7 @@ class Spelling {
 std::vector<graph::Node> attention_nodes(
     const graph::Node& node,
     const graph::Graph& graph) {
-  return Spelling(node, graph).write();
+  return AttentionSpelling(node, graph).write();
 }
 
 } // namespace temper::model

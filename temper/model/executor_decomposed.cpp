@@ -38,7 +38,7 @@ Run attention(Arguments& a) {
   };
 }
 
-Run rms_norm(Arguments& a) {
+Run rms_norm_step(Arguments& a) {
   const bool has_eps = a.given("eps");
   return [x = a.tensor("input"),
           shape = a.ints("normalized_shape"),
@@ -63,9 +63,7 @@ Run rms_norm(Arguments& a) {
 }
 
 // From the last dimension on, so that the others keep their places.
-std::vector<std::int64_t> from_the_back(
-    at::IntArrayRef dims,
-    std::int64_t rank) {
+std::vector<std::int64_t> last_first(at::IntArrayRef dims, std::int64_t rank) {
   std::vector<std::int64_t> sorted;
   for (const auto dim : dims)
     sorted.push_back(dim < 0 ? dim + rank : dim);
@@ -73,11 +71,11 @@ std::vector<std::int64_t> from_the_back(
   return sorted;
 }
 
-Run squeeze_dims(Arguments& a) {
+Run squeeze_step(Arguments& a) {
   return
       [x = a.tensor("self"), dims = a.ints("dim"), y = a.output()](Frame& f) {
         at::Tensor result = at_slot(f, x);
-        for (const auto dim : from_the_back(dims.fixed, result.dim()))
+        for (const auto dim : last_first(dims.fixed, result.dim()))
           result = result.squeeze(dim);
         at_slot(f, y) = result;
       };
@@ -97,7 +95,7 @@ StepMaker reduced(Call call) {
       if (all)
         for (std::int64_t i = 0; i < result.dim(); ++i)
           over.push_back(i);
-      for (const auto dim : from_the_back(over, result.dim()))
+      for (const auto dim : last_first(over, result.dim()))
         result = call(result, dim, keep);
       at_slot(f, y) = result;
     };
@@ -105,7 +103,7 @@ StepMaker reduced(Call call) {
 }
 
 // A row that is masked everywhere gives zeros, not NaN.
-Run safe_softmax(Arguments& a) {
+Run safe_softmax_step(Arguments& a) {
   if (a.given("dtype")) a.refuse("dtype", "is unknown to this LibTorch");
   return
       [x = a.tensor("self"), dim = a.number("dim"), y = a.output()](Frame& f) {
@@ -132,7 +130,7 @@ namespace {
 // or handed out, or with none.
 enum class Statistics { kWritten, kHandedOut, kNone, kOnlyRead };
 
-StepMaker batch_norm(Statistics kind) {
+StepMaker batch_norm_step(Statistics kind) {
   return [kind](Arguments& a) -> Run {
     std::vector<int> results;
     for (std::size_t i = 0; i < a.node().outputs.size(); ++i)
@@ -177,7 +175,7 @@ StepMaker batch_norm(Statistics kind) {
 }
 
 // The input at these places, bounds unchecked there and checked here.
-Run unsafe_index(Arguments& a) {
+Run index_step(Arguments& a) {
   static const auto index = find_operator("aten.index.Tensor");
   if (!index) return {};
   a.take_schema(index->schema());
@@ -190,23 +188,24 @@ const StepMakers& decomposed_steps() {
   using T = const at::Tensor&;
   static const StepMakers table{
       {"aten._native_batch_norm_legit.default",
-       batch_norm(Statistics::kWritten)},
-      {"aten._native_batch_norm_legit.no_stats", batch_norm(Statistics::kNone)},
+       batch_norm_step(Statistics::kWritten)},
+      {"aten._native_batch_norm_legit.no_stats",
+       batch_norm_step(Statistics::kNone)},
       {"aten._native_batch_norm_legit_functional.default",
-       batch_norm(Statistics::kHandedOut)},
+       batch_norm_step(Statistics::kHandedOut)},
       {"aten._native_batch_norm_legit_no_training.default",
-       batch_norm(Statistics::kOnlyRead)},
-      {"aten._safe_softmax.default", safe_softmax},
-      {"aten._unsafe_index.Tensor", unsafe_index},
+       batch_norm_step(Statistics::kOnlyRead)},
+      {"aten._safe_softmax.default", safe_softmax_step},
+      {"aten._unsafe_index.Tensor", index_step},
       {"aten.all.dims", reduced([](T x, std::int64_t dim, bool keep) {
          return x.all(dim, keep);
        })},
       {"aten.any.dims", reduced([](T x, std::int64_t dim, bool keep) {
          return x.any(dim, keep);
        })},
-      {"aten.rms_norm.default", rms_norm},
+      {"aten.rms_norm.default", rms_norm_step},
       {"aten.scaled_dot_product_attention.default", attention},
-      {"aten.squeeze.dims", squeeze_dims},
+      {"aten.squeeze.dims", squeeze_step},
   };
   return table;
 }

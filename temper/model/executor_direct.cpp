@@ -25,7 +25,7 @@ StepMaker binary(const char* right, Call call) {
 
 // add and sub: the right side may be scaled.
 template <class Call>
-StepMaker scaled(Call call) {
+StepMaker scaled_pair(Call call) {
   return [call](Arguments& a) -> Run {
     return [call,
             x = a.tensor("self"),
@@ -81,7 +81,7 @@ Run conv2d(Arguments& a) {
   };
 }
 
-Run batch_norm(Arguments& a) {
+Run direct_batch_norm(Arguments& a) {
   return [x = a.tensor("input"),
           weight = a.optional_tensor("weight"),
           bias = a.optional_tensor("bias"),
@@ -221,11 +221,11 @@ const StepMakers& direct_layers() {
   static const StepMakers table{
       {"aten.adaptive_avg_pool2d.default", adaptive_avg_pool2d},
       {"aten.add.Tensor",
-       scaled([](T x, T z, S alpha) { return at::add(x, z, alpha); })},
+       scaled_pair([](T x, T z, S alpha) { return at::add(x, z, alpha); })},
       {"aten.add_.Tensor",
-       scaled([](M x, T z, S alpha) { return x.add_(z, alpha); })},
+       scaled_pair([](M x, T z, S alpha) { return x.add_(z, alpha); })},
       {"aten.avg_pool2d.default", avg_pool2d},
-      {"aten.batch_norm.default", batch_norm},
+      {"aten.batch_norm.default", direct_batch_norm},
       {"aten.bmm.default",
        binary("mat2", [](T x, T z) { return at::bmm(x, z); })},
       {"aten.conv2d.default", conv2d},
@@ -257,7 +257,7 @@ const StepMakers& direct_layers() {
       {"aten.softmax.int",
        along([](T x, std::int64_t dim) { return at::softmax(x, dim); })},
       {"aten.sub.Tensor",
-       scaled([](T x, T z, S alpha) { return at::sub(x, z, alpha); })},
+       scaled_pair([](T x, T z, S alpha) { return at::sub(x, z, alpha); })},
       {"aten.tanh.default", unary([](T x) { return at::tanh(x); })},
   };
   return table;

@@ -55,7 +55,7 @@ Run mean(Arguments& a) {
   };
 }
 
-Run cat(Arguments& a) {
+Run concatenate(Arguments& a) {
   return [parts = a.tensors("tensors"), dim = a.number("dim"), y = a.output()](
              Frame& f) {
     std::vector<at::Tensor> tensors;
@@ -89,7 +89,7 @@ const StepMakers& direct_shapes() {
   using T = const at::Tensor&;
   using I = std::int64_t;
   static const StepMakers table{
-      {"aten.cat.default", cat},
+      {"aten.cat.default", concatenate},
       {"aten.chunk.default", chunk},
       {"aten.expand.default", expand},
       {"aten.flatten.using_ints",

@@ -48,7 +48,7 @@ std::string advice(const ExpectedInput& input, const at::Tensor& given) {
   return "";
 }
 
-[[noreturn]] void refuse(
+[[noreturn]] void refuse_input(
     const ExpectedInput& input,
     const at::Tensor& given,
     const std::string& why = "") {
@@ -82,13 +82,13 @@ void bind(
     const auto value = given.size(static_cast<std::int64_t>(i));
     const auto [place, fresh] = symbols.emplace(input.symbols[i], value);
     if (!fresh && place->second != value)
-      refuse(
+      refuse_input(
           input,
           given,
           cat(", but ", input.symbols[i], " was ", place->second, " before"));
     const auto range = plan.graph.symbols.find(input.symbols[i]);
     if (range != plan.graph.symbols.end() && !in_range(range->second, value))
-      refuse(
+      refuse_input(
           input,
           given,
           cat(", outside the sizes it was exported for (",
@@ -146,7 +146,7 @@ void place_inputs(
     const auto& input = plan.inputs[i];
     if (!given[i].defined() || given[i].scalar_type() != input.type ||
         !fits_fixed(input, given[i].sizes().vec()))
-      refuse(input, given[i]);
+      refuse_input(input, given[i]);
     bind(plan, input, given[i], symbols);
     if (given[i].device().type() != plan.place.device.type())
       throw Error(
@@ -166,7 +166,7 @@ void place_inputs(
       if (size.fixed() || !plan.inputs[i].symbols[d].empty()) continue;
       if (graph::evaluate(size, symbols) !=
           given[i].size(static_cast<std::int64_t>(d)))
-        refuse(plan.inputs[i], given[i]);
+        refuse_input(plan.inputs[i], given[i]);
     }
 }
 

@@ -12,7 +12,6 @@ namespace temper::model {
 namespace {
 
 using graph::Argument;
-using graph::Ints;
 using graph::NamedArgument;
 using graph::Node;
 using graph::TensorName;
@@ -83,15 +82,15 @@ class Spelling {
 };
 
 std::size_t length_of(const Argument& list) {
-  if (const auto* ints = std::get_if<Ints>(&list)) return ints->size();
+  if (const auto* ints = std::get_if<graph::Ints>(&list)) return ints->size();
   if (const auto* mixed = std::get_if<std::vector<graph::IntOrName>>(&list))
     return mixed->size();
   return 1;
 }
 
-void rms_norm(Spelling& s) {
+void spell_rms_norm(Spelling& s) {
   const TensorName x = s.tensor("input");
-  Ints dims;
+  graph::Ints dims;
   for (std::size_t i = 0; i < length_of(*s.node().find("normalized_shape"));
        ++i)
     dims.push_back(-1 - static_cast<std::int64_t>(i));
@@ -115,11 +114,11 @@ void rms_norm(Spelling& s) {
 }
 
 // From the last dimension on, so that the others keep their places.
-Ints from_the_back(const Spelling& s) {
+graph::Ints from_the_back(const Spelling& s) {
   const std::int64_t rank = s.rank(s.tensor("self"));
-  Ints dims;
+  graph::Ints dims;
   if (s.given("dim"))
-    for (const std::int64_t dim : std::get<Ints>(*s.node().find("dim")))
+    for (const std::int64_t dim : std::get<graph::Ints>(*s.node().find("dim")))
       dims.push_back(dim < 0 ? dim + rank : dim);
   else
     for (std::int64_t i = 0; i < rank; ++i)
@@ -128,7 +127,7 @@ Ints from_the_back(const Spelling& s) {
   return dims;
 }
 
-void squeeze_dims(Spelling& s) {
+void spell_squeeze(Spelling& s) {
   TensorName value = s.tensor("self");
   for (const std::int64_t dim : from_the_back(s))
     value = s.call("squeeze.dim", {{"self", value}, {"dim", dim}});
@@ -144,7 +143,7 @@ void one_by_one(Spelling& s, const char* op) {
          {"keepdim", s.argument("keepdim", false)}});
 }
 
-void safe_softmax(Spelling& s) {
+void spell_safe_softmax(Spelling& s) {
   const TensorName x = s.tensor("self");
   const Argument dim = s.argument("dim", std::int64_t{-1});
   const TensorName never = s.call("isneginf.default", {{"self", x}});
@@ -163,12 +162,12 @@ void safe_softmax(Spelling& s) {
        {"dtype", s.argument("dtype", graph::None{})}}));
 }
 
-void unsafe_index(Spelling& s) {
+void spell_index(Spelling& s) {
   s.call("index.Tensor", s.node().inputs);
 }
 
 // Statistics that are handed out are copies; the model's own are left alone.
-void batch_norm(Spelling& s) {
+void spell_batch_norm(Spelling& s) {
   const bool hands_out = contains(s.node().op, "functional");
   const auto statistics = [&](const char* name, std::size_t i) -> Argument {
     if (!s.given(name)) return graph::None{};
@@ -192,18 +191,18 @@ void batch_norm(Spelling& s) {
 
 using Spell = void (*)(Spelling&);
 
-const std::map<std::string, Spell>& table() {
+const std::map<std::string, Spell>& spellings() {
   static const std::map<std::string, Spell> all{
-      {"aten._native_batch_norm_legit.default", batch_norm},
-      {"aten._native_batch_norm_legit.no_stats", batch_norm},
-      {"aten._native_batch_norm_legit_functional.default", batch_norm},
-      {"aten._native_batch_norm_legit_no_training.default", batch_norm},
-      {"aten._safe_softmax.default", safe_softmax},
-      {"aten._unsafe_index.Tensor", unsafe_index},
+      {"aten._native_batch_norm_legit.default", spell_batch_norm},
+      {"aten._native_batch_norm_legit.no_stats", spell_batch_norm},
+      {"aten._native_batch_norm_legit_functional.default", spell_batch_norm},
+      {"aten._native_batch_norm_legit_no_training.default", spell_batch_norm},
+      {"aten._safe_softmax.default", spell_safe_softmax},
+      {"aten._unsafe_index.Tensor", spell_index},
       {"aten.all.dims", [](Spelling& s) { one_by_one(s, "all.dim"); }},
       {"aten.any.dims", [](Spelling& s) { one_by_one(s, "any.dim"); }},
-      {"aten.rms_norm.default", rms_norm},
-      {"aten.squeeze.dims", squeeze_dims},
+      {"aten.rms_norm.default", spell_rms_norm},
+      {"aten.squeeze.dims", spell_squeeze},
   };
   return all;
 }
@@ -214,8 +213,8 @@ constexpr const char* kAttention = "aten.scaled_dot_product_attention.default";
 
 std::vector<Node> older_nodes(const Node& node, const graph::Graph& graph) {
   if (node.op == kAttention) return attention_nodes(node, graph);
-  const auto found = table().find(node.op);
-  if (found == table().end()) return {};
+  const auto found = spellings().find(node.op);
+  if (found == spellings().end()) return {};
   Spelling spelling(node, graph);
   found->second(spelling);
   return spelling.take();
@@ -223,7 +222,7 @@ std::vector<Node> older_nodes(const Node& node, const graph::Graph& graph) {
 
 std::vector<std::string> operators_with_older_nodes() {
   std::vector<std::string> names{kAttention};
-  for (const auto& [name, spell] : table())
+  for (const auto& [name, spell] : spellings())
     names.push_back(name);
   return names;
 }

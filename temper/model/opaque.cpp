@@ -162,13 +162,6 @@ class ScriptModule final : public Module {
   torch::jit::Module net_;
 };
 
-std::string first_line(const std::string& text) {
-  std::string line = text.substr(0, text.find('\n'));
-  while (!line.empty() && line.back() == '.')
-    line.pop_back();
-  return line;
-}
-
 } // namespace
 
 std::unique_ptr<Module> make_opaque(
@@ -192,7 +185,7 @@ std::unique_ptr<Module> open_torchscript(const std::filesystem::path& path) {
         cat("[model] ",
             path.string(),
             " is not a TorchScript file: ",
-            first_line(error.what_without_backtrace()),
+            libtorch::first_line(error.what_without_backtrace()),
             "."),
         "Weights alone are no network; export the model with torch.export, or "
         "save it with torch.jit.save(torch.jit.script(model), \"net.pt\").");

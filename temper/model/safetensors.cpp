@@ -22,7 +22,7 @@ static_assert(
 
 constexpr std::size_t kLengthBytes = 8;
 
-[[noreturn]] void refuse(const std::string& name, const std::string& why) {
+[[noreturn]] void refuse_file(const std::string& name, const std::string& why) {
   throw Error(
       cat("[model] cannot read ", name, ": ", why, "."),
       "Is it a safetensors file, and whole? Download or save it again.");
@@ -77,11 +77,11 @@ graph::Weights parse_safetensors(
     const std::string& name,
     Metadata* metadata) {
   if (bytes.size() < kLengthBytes)
-    refuse(name, cat("it has only ", plural(bytes.size(), "byte")));
+    refuse_file(name, cat("it has only ", plural(bytes.size(), "byte")));
   std::uint64_t length = 0;
   std::memcpy(&length, bytes.data(), kLengthBytes);
   if (length > kLongestHeader)
-    refuse(
+    refuse_file(
         name,
         cat("its header would be ",
             length,
@@ -89,7 +89,7 @@ graph::Weights parse_safetensors(
             kLongestHeader,
             " is the most"));
   if (length > bytes.size() - kLengthBytes)
-    refuse(
+    refuse_file(
         name,
         cat("its header of ",
             length,

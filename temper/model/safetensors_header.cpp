@@ -16,7 +16,9 @@ using nlohmann::json;
 
 constexpr std::size_t kMostDimensions = 64; // PyTorch's own limit
 
-[[noreturn]] void refuse(const std::string& file, const std::string& why) {
+[[noreturn]] void refuse_header(
+    const std::string& file,
+    const std::string& why) {
   throw Error(
       cat("[model] cannot read ", file, ": ", why, "."),
       "Download or save the file again.");
@@ -48,15 +50,15 @@ class HeaderHandler {
   bool number_unsigned(json::number_unsigned_t number) {
     if (place_ == Place::kShape) {
       if (number > std::numeric_limits<std::int64_t>::max())
-        refuse(file_, cat(tensor(), " has a size of ", number));
+        refuse_header(file_, cat(tensor(), " has a size of ", number));
       if (entry_.sizes.size() == kMostDimensions)
-        refuse(
+        refuse_header(
             file_,
             cat(tensor(), " has more than ", kMostDimensions, " dimensions"));
       entry_.sizes.push_back(static_cast<std::int64_t>(number));
     } else if (place_ == Place::kOffsets) {
       if (offsets_ == 2)
-        refuse(file_, cat(tensor(), " has more than two offsets"));
+        refuse_header(file_, cat(tensor(), " has more than two offsets"));
       (offsets_++ == 0 ? entry_.begin : entry_.end) = number;
     } else {
       unexpected("a number");
@@ -112,10 +114,11 @@ class HeaderHandler {
     else
       fresh = seen_.insert(key).second;
     if (!fresh)
-      refuse(file_, cat("its header has ", shown_name(key), " twice"));
+      refuse_header(file_, cat("its header has ", shown_name(key), " twice"));
     if (place_ == Place::kTensor && key != "dtype" && key != "shape" &&
         key != "data_offsets")
-      refuse(file_, cat(tensor(), " has an unknown field ", shown_name(key)));
+      refuse_header(
+          file_, cat(tensor(), " has an unknown field ", shown_name(key)));
     key_ = key;
     return true;
   }
@@ -123,7 +126,8 @@ class HeaderHandler {
   bool end_object() {
     if (place_ == Place::kTensor) {
       if (seen_.size() != 3)
-        refuse(file_, cat(tensor(), " lacks its dtype, shape or data_offsets"));
+        refuse_header(
+            file_, cat(tensor(), " lacks its dtype, shape or data_offsets"));
       header_.entries.push_back(std::move(entry_));
     }
     place_ = place_ == Place::kTop ? Place::kEnd : Place::kTop;
@@ -138,7 +142,7 @@ class HeaderHandler {
 
   bool end_array() {
     if (place_ == Place::kOffsets && offsets_ != 2)
-      refuse(file_, cat(tensor(), " has no two offsets"));
+      refuse_header(file_, cat(tensor(), " has no two offsets"));
     place_ = Place::kTensor;
     return true;
   }
@@ -147,7 +151,7 @@ class HeaderHandler {
       std::size_t position,
       const std::string&,
       const json::exception&) {
-    refuse(file_, cat("its header is not JSON at byte ", position));
+    refuse_header(file_, cat("its header is not JSON at byte ", position));
   }
 
  private:
@@ -162,7 +166,7 @@ class HeaderHandler {
       where = shown_name(key_);
     else if (place_ != Place::kStart)
       where = cat(key_, " of ", tensor());
-    refuse(file_, cat(where, " is ", what));
+    refuse_header(file_, cat(where, " is ", what));
   }
 
   const std::string& file_;
@@ -194,9 +198,9 @@ void check_places(
   for (const auto& entry : header.entries) {
     const std::string tensor = cat("tensor ", shown_name(entry.name));
     if (entry.begin > entry.end)
-      refuse(file, cat(tensor, " ends before it begins"));
+      refuse_header(file, cat(tensor, " ends before it begins"));
     if (entry.end > data_bytes)
-      refuse(
+      refuse_header(
           file,
           cat(tensor,
               " ends at byte ",
@@ -206,7 +210,7 @@ void check_places(
               ": the file is cut short or its header is wrong"));
     const auto needed = bytes_needed(entry);
     if (!needed || *needed != entry.end - entry.begin)
-      refuse(
+      refuse_header(
           file,
           cat(tensor,
               " of ",
@@ -216,9 +220,10 @@ void check_places(
               " does not fill its ",
               entry.end - entry.begin,
               " bytes"));
-    if (entry.begin < covered) refuse(file, cat(tensor, " overlaps another"));
+    if (entry.begin < covered)
+      refuse_header(file, cat(tensor, " overlaps another"));
     if (entry.begin > covered)
-      refuse(
+      refuse_header(
           file,
           cat(entry.begin - covered,
               " bytes before ",
@@ -227,7 +232,8 @@ void check_places(
     covered = entry.end;
   }
   if (covered != data_bytes)
-    refuse(file, cat("the last ", data_bytes - covered, " bytes are nobody's"));
+    refuse_header(
+        file, cat("the last ", data_bytes - covered, " bytes are nobody's"));
 }
 
 } // namespace
@@ -239,7 +245,7 @@ SafetensorsHeader parse_safetensors_header(
   // A zero byte would end the JSON for nlohmann, and hide what follows.
   if (text.empty() || text.front() != '{' ||
       text.find('\0') != std::string_view::npos)
-    refuse(file, "its header is not a JSON object");
+    refuse_header(file, "its header is not a JSON object");
   SafetensorsHeader header;
   HeaderHandler handler(file, header);
   json::sax_parse(text.begin(), text.end(), &handler);

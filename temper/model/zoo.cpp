@@ -55,7 +55,7 @@ ZooSettings of_characters() {
   return settings;
 }
 
-const std::vector<Entry>& table() {
+const std::vector<Entry>& zoo_entries() {
   static const std::vector<Entry> entries{
       {"mobilenet_v2",
        "MobileNetV2 as torchvision has it: small and quick, any width",
@@ -104,7 +104,7 @@ const std::vector<Entry>& table() {
 
 const Entry& entry_named(const std::string& name) {
   std::vector<std::string> names;
-  for (const Entry& entry : table()) {
+  for (const Entry& entry : zoo_entries()) {
     if (entry.name == name) return entry;
     names.emplace_back(entry.name);
   }
@@ -122,7 +122,7 @@ void refuse_unless_taken(
     const char* what) {
   if (!given || (entry.takes & option) != 0) return;
   std::vector<std::string> takers;
-  for (const Entry& other : table())
+  for (const Entry& other : zoo_entries())
     if ((other.takes & option) != 0) takers.emplace_back(other.name);
   throw Error(
       cat("[model] ", entry.name, " has no ", what, " to set."),
@@ -240,13 +240,13 @@ graph::Program build(const ZooOptions& options) {
 
 std::vector<ZooLine> zoo_lines() {
   std::vector<ZooLine> lines;
-  for (const Entry& entry : table())
+  for (const Entry& entry : zoo_entries())
     lines.push_back({entry.name, entry.description});
   return lines;
 }
 
 bool in_zoo(const std::string& name) {
-  for (const Entry& entry : table())
+  for (const Entry& entry : zoo_entries())
     if (entry.name == name) return true;
   return false;
 }

@@ -11,23 +11,23 @@ namespace {
 using graph::Builder;
 using graph::Value;
 
-constexpr std::int64_t kFeatures = 192;
-constexpr std::int64_t kHeads = 3;
-constexpr int kBlocks = 12;
-constexpr std::int64_t kInside = 4 * kFeatures; // of a block's two layers
-constexpr double kEps = 1e-6;
+constexpr std::int64_t kVitFeatures = 192;
+constexpr std::int64_t kVitHeads = 3;
+constexpr int kVitBlocks = 12;
+constexpr std::int64_t kInside = 4 * kVitFeatures; // of a block's two layers
+constexpr double kVitEps = 1e-6;
 
 Value encoder_block(Builder& b, const std::string& path, Value x) {
-  Value y = b.layer_norm(path + ".norm1", x, kEps);
-  y = b.linear(path + ".attn.qkv", y, {.out = 3 * kFeatures});
-  y = attend(b, path + ".attn", y, kHeads, {});
-  y = b.linear(path + ".attn.proj", y, {.out = kFeatures});
+  Value y = b.layer_norm(path + ".norm1", x, kVitEps);
+  y = b.linear(path + ".attn.qkv", y, {.out = 3 * kVitFeatures});
+  y = attend(b, path + ".attn", y, kVitHeads, {});
+  y = b.linear(path + ".attn.proj", y, {.out = kVitFeatures});
   x = b.add(path, x, y);
 
-  y = b.layer_norm(path + ".norm2", x, kEps);
+  y = b.layer_norm(path + ".norm2", x, kVitEps);
   y = b.linear(path + ".mlp.fc1", y, {.out = kInside});
   y = b.gelu(path + ".mlp.act", y);
-  y = b.linear(path + ".mlp.fc2", y, {.out = kFeatures});
+  y = b.linear(path + ".mlp.fc2", y, {.out = kVitFeatures});
   return b.add(path, x, y);
 }
 
@@ -44,21 +44,21 @@ graph::Blueprint vit_tiny(const ZooSettings& settings) {
   Builder b = start(settings, vit_fills());
   Value x = image_input(b, settings);
   const Value class_token =
-      b.parameter("cls_token", {1, 1, kFeatures}, graph::normal(1e-6));
-  const Value positions =
-      b.parameter("pos_embed", {1, side * side + 1, kFeatures}, vit_normal());
+      b.parameter("cls_token", {1, 1, kVitFeatures}, graph::normal(1e-6));
+  const Value positions = b.parameter(
+      "pos_embed", {1, side * side + 1, kVitFeatures}, vit_normal());
 
   x = b.conv2d(
       "patch_embed.proj",
       x,
-      {.out = kFeatures, .kernel = patch, .stride = patch});
+      {.out = kVitFeatures, .kernel = patch, .stride = patch});
   x = b.flatten("patch_embed", x, 2);
   x = b.transpose("patch_embed", x, 1, 2);
   x = b.cat("", {b.expand_batch("", class_token), x}, 1);
   x = b.add("", x, positions);
-  for (int i = 0; i < kBlocks; ++i)
+  for (int i = 0; i < kVitBlocks; ++i)
     x = encoder_block(b, cat("blocks.", i), x);
-  x = b.layer_norm("norm", x, kEps);
+  x = b.layer_norm("norm", x, kVitEps);
 
   x = b.select("", x, 1, 0); // the class token
   x = b.dropout("head_drop", x, settings.dropout);

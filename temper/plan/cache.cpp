@@ -20,13 +20,6 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kMostBytes = std::size_t{1} << 20;
 constexpr std::size_t kKeyDigits = 16;
 
-std::string shape_text(const std::vector<std::int64_t>& shape) {
-  std::vector<std::string> sizes;
-  for (const std::int64_t size : shape)
-    sizes.push_back(cat(size));
-  return join(sizes, "x");
-}
-
 // Ours by their names: nothing else in the folder is read or removed.
 bool is_plan_file(const fs::path& path) {
   const std::string stem = path.stem().string();
@@ -124,7 +117,7 @@ std::string PlanKey::text() const {
   hasher.add(std::string_view(temper));
   hasher.add(model_hash);
   hasher.add(static_cast<std::uint64_t>(batch));
-  hasher.add(std::string_view(shape_text(input_shape)));
+  hasher.add(std::string_view(numbers_text(input_shape, "x")));
   hasher.add(std::string_view(requests.device));
   hasher.add(std::string_view(requests.layout));
   hasher.add(std::string_view(requests.precision));
@@ -188,7 +181,7 @@ void PlanCache::remember(const PlanKey& key, const Plan& plan) const {
   const Json entry = {
       {"model", key.model},
       {"batch", key.batch},
-      {"input_shape", shape_text(key.input_shape)},
+      {"input_shape", numbers_text(key.input_shape, "x")},
       {"libtorch", key.libtorch},
       {"saved_s", now_()},
       {"plan", Json::parse(to_json(plan))}};

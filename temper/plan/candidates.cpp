@@ -144,7 +144,7 @@ std::vector<std::string> words(
   return all;
 }
 
-[[noreturn]] void refuse(
+[[noreturn]] void refuse_requests(
     const Machine& machine,
     const std::vector<std::string>& devices,
     const Requests& asked) {
@@ -241,7 +241,7 @@ Candidates find_candidates(
           found.settings.push_back({device, layout, count, precision});
     }
   }
-  if (found.settings.empty()) refuse(machine, names, asked);
+  if (found.settings.empty()) refuse_requests(machine, names, asked);
   std::stable_sort(
       found.settings.begin(),
       found.settings.end(),

@@ -37,7 +37,7 @@ constexpr Named kChoices[] = {
     {"kernels", &Plan::kernels},
     {"micro_batch", &Plan::micro_batch}};
 
-[[noreturn]] void refuse(const std::string& key, const std::string& why) {
+[[noreturn]] void refuse_field(const std::string& key, const std::string& why) {
   throw Error(
       cat("[plan] this is not a plan: ", key, " ", why, "."),
       "Clear the remembered plans (temper plan clear) and measure again.");
@@ -48,23 +48,24 @@ class Reader {
  public:
   Reader(const Json& json, std::string place)
       : json_(json), place_(std::move(place)) {
-    if (!json_.is_object()) refuse(place_, "is not an object");
+    if (!json_.is_object()) refuse_field(place_, "is not an object");
   }
 
   const Json& at(const char* key) {
     ++read_;
     const auto found = json_.find(key);
-    if (found == json_.end()) refuse(name(key), "is missing");
+    if (found == json_.end()) refuse_field(name(key), "is missing");
     return *found;
   }
   std::string text(const char* key) {
     const Json& value = at(key);
-    if (!value.is_string()) refuse(name(key), "is not text");
+    if (!value.is_string()) refuse_field(name(key), "is not text");
     return value.get<std::string>();
   }
   bool flag(const char* key) {
     const Json& value = at(key);
-    if (!value.is_boolean()) refuse(name(key), "is neither true nor false");
+    if (!value.is_boolean())
+      refuse_field(name(key), "is neither true nor false");
     return value.get<bool>();
   }
   double seconds(const char* key) {
@@ -74,7 +75,7 @@ class Reader {
     const Json& value = at(key);
     if (!value.is_number() || !(value.get<double>() >= 0) ||
         !std::isfinite(value.get<double>()))
-      refuse(name(key), why);
+      refuse_field(name(key), why);
     return value.get<double>();
   }
   // Absent in the first schema; null: no value.
@@ -90,12 +91,12 @@ class Reader {
     const Json& value = at(key);
     if (!value.is_number_integer() || value.get<std::int64_t>() < 1 ||
         value.get<std::int64_t>() > kMost)
-      refuse(name(key), cat("is not a whole number from 1 to ", kMost));
+      refuse_field(name(key), cat("is not a whole number from 1 to ", kMost));
     return value.get<int>();
   }
   const Json& list(const char* key) {
     const Json& value = at(key);
-    if (!value.is_array()) refuse(name(key), "is not a list");
+    if (!value.is_array()) refuse_field(name(key), "is not a list");
     return value;
   }
   std::string name(const char* key) const {
@@ -104,7 +105,8 @@ class Reader {
   // Every key was asked for.
   void done() const {
     if (read_ != json_.size())
-      refuse(place_.empty() ? "it" : place_, "has keys that a plan has not");
+      refuse_field(
+          place_.empty() ? "it" : place_, "has keys that a plan has not");
   }
 
  private:
@@ -175,7 +177,7 @@ Setting read_setting(const Json& json, const std::string& place) {
 Verdict read_verdict(const std::string& word, const std::string& place) {
   for (const Verdict verdict : kVerdicts)
     if (word == to_string(verdict)) return verdict;
-  refuse(place, cat("is \"", word, "\", which is no verdict"));
+  refuse_field(place, cat("is \"", word, "\", which is no verdict"));
 }
 
 Tried read_tried(const Json& json, const std::string& place) {
@@ -225,11 +227,11 @@ std::string to_json(const Plan& plan) {
 
 Plan plan_from_json(const std::string& text) {
   const Json all = Json::parse(text, nullptr, false);
-  if (all.is_discarded()) refuse("the text", "is not JSON");
+  if (all.is_discarded()) refuse_field("the text", "is not JSON");
   Reader reader(all, "");
   const Json& schema = reader.at("schema");
   if (schema != kSchema && schema != kFirstSchema)
-    refuse("schema", cat("is ", schema.dump(), ", not ", kSchema));
+    refuse_field("schema", cat("is ", schema.dump(), ", not ", kSchema));
   Plan plan;
   for (const Named& each : kChoices) {
     Reader choice(reader.at(each.name), each.name);
@@ -238,7 +240,7 @@ Plan plan_from_json(const std::string& text) {
     choice.done();
   }
   if (!parse_int(plan.threads.value))
-    refuse("threads.value", "is not a whole number");
+    refuse_field("threads.value", "is not a whole number");
   int n = 0;
   for (const Json& each : reader.list("tried"))
     plan.tried.push_back(read_tried(each, cat("tried[", n++, "]")));
@@ -246,7 +248,7 @@ Plan plan_from_json(const std::string& text) {
   for (const Json& each : reader.list("ruled_out"))
     plan.ruled_out.push_back(read_ruled_out(each, cat("ruled_out[", n++, "]")));
   for (const Json& each : reader.list("warnings")) {
-    if (!each.is_string()) refuse("warnings", "are not texts");
+    if (!each.is_string()) refuse_field("warnings", "are not texts");
     plan.warnings.push_back(each.get<std::string>());
   }
   plan.seconds = reader.seconds("seconds");

@@ -21,7 +21,7 @@ struct Chart {
   std::string title;
   std::string x_label;
   std::string y_label;
-  std::vector<Series> series;
+  std::vector<Series> series = {};
   bool log_y = false; // what is not above 0 is a gap then
   double lowest_y = 0; // the axis does not go below; equal to highest_y: free
   double highest_y = 0;

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <deque>
 
+#include "temper/base/clock.h"
 #include "temper/base/error.h"
 #include "temper/base/log.h"
 #include "temper/base/text.h"
@@ -30,10 +31,6 @@ using Clock = std::chrono::steady_clock;
 constexpr int kFailed = 1;
 constexpr int kStopped = 75;
 constexpr int kInterrupted = 130;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 pid_t start(
     const Assignment& assignment,

@@ -7,10 +7,6 @@
 namespace temper::track {
 namespace {
 
-std::string get(const Environment& environment, const char* name) {
-  return variable(environment, name).value_or("");
-}
-
 bool is_true(const std::string& text) {
   const std::string word = lower(trim(text));
   return word == "true" || word == "1";
@@ -34,18 +30,19 @@ std::string credential(const std::string& file, const std::string& key) {
 
 HttpSettings http_settings(const Environment& environment) {
   HttpSettings made;
-  made.username = get(environment, "MLFLOW_TRACKING_USERNAME");
-  made.password = get(environment, "MLFLOW_TRACKING_PASSWORD");
-  made.token = get(environment, "MLFLOW_TRACKING_TOKEN");
-  made.insecure_tls = is_true(get(environment, "MLFLOW_TRACKING_INSECURE_TLS"));
-  made.ca_file = get(environment, "MLFLOW_TRACKING_SERVER_CERT_PATH");
+  made.username = variable_text(environment, "MLFLOW_TRACKING_USERNAME");
+  made.password = variable_text(environment, "MLFLOW_TRACKING_PASSWORD");
+  made.token = variable_text(environment, "MLFLOW_TRACKING_TOKEN");
+  made.insecure_tls =
+      is_true(variable_text(environment, "MLFLOW_TRACKING_INSECURE_TLS"));
+  made.ca_file = variable_text(environment, "MLFLOW_TRACKING_SERVER_CERT_PATH");
   made.client_certificate =
-      get(environment, "MLFLOW_TRACKING_CLIENT_CERT_PATH");
-  made.workspace = get(environment, "MLFLOW_WORKSPACE");
+      variable_text(environment, "MLFLOW_TRACKING_CLIENT_CERT_PATH");
+  made.workspace = variable_text(environment, "MLFLOW_WORKSPACE");
   const auto timeout =
-      parse_double(get(environment, "MLFLOW_HTTP_REQUEST_TIMEOUT"));
+      parse_double(variable_text(environment, "MLFLOW_HTTP_REQUEST_TIMEOUT"));
   if (timeout && *timeout > 0) made.timeout_s = *timeout;
-  const std::string home = get(environment, "HOME");
+  const std::string home = variable_text(environment, "HOME");
   const std::string file = home.empty()
       ? ""
       : read_small_file(std::filesystem::path(home) / ".mlflow/credentials")

@@ -22,14 +22,6 @@ std::string host() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
-std::string sixteen_hex(std::uint64_t number) {
-  constexpr const char* kHex = "0123456789abcdef";
-  std::string out;
-  for (int shift = 60; shift >= 0; shift -= 4)
-    out += kHex[number >> shift & 15];
-  return out;
-}
-
 struct KnownPlace {
   fs::path file;
   FollowState state;
@@ -89,7 +81,7 @@ std::string identity_of(
   std::ifstream in(directory.journal(), std::ios::binary);
   std::string line;
   std::getline(in, line);
-  return sixteen_hex(hash64(line)) + sixteen_hex(hash64(line + "\n"));
+  return hex_text(hash64(line)) + hex_text(hash64(line + "\n"));
 }
 
 std::string place_of(const fs::path& directory) {

@@ -26,16 +26,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void cannot(const fs::path& file, const std::string& why) {
-  throw Unavailable(
-      cat("[track] cannot write ", file.string(), ": ", why, "."),
-      "Make room, or look at the folder's rights.");
-}
-
 void make_folder(const fs::path& folder) {
   std::error_code failed;
   fs::create_directories(folder, failed);
-  if (failed) cannot(folder, failed.message());
+  if (failed) refuse_to_write(folder, failed.message());
 }
 
 // Digits only: MLflow tells its own folders by that.
@@ -98,11 +92,11 @@ void MlflowFile::write(const fs::path& file, const std::string& text) {
     std::ofstream out(part, std::ios::binary);
     out << text;
     out.close();
-    if (!out) cannot(file, "the disk does not take it");
+    if (!out) refuse_to_write(file, "the disk does not take it");
   }
   std::error_code failed;
   fs::rename(part, file, failed);
-  if (failed) cannot(file, failed.message());
+  if (failed) refuse_to_write(file, failed.message());
 }
 
 bool MlflowFile::begin(const RunFacts& run, const std::string& memory) {
@@ -114,7 +108,7 @@ bool MlflowFile::begin(const RunFacts& run, const std::string& memory) {
       O_RDWR | O_CREAT | O_CLOEXEC,
       0644));
   if (!lock.open() || ::flock(lock.get(), LOCK_EX) != 0)
-    cannot(folder_, std::strerror(errno));
+    refuse_to_write(folder_, std::strerror(errno));
   if (!find_run(run, memory).empty()) {
     if (memory.empty() && !run.adopt.empty()) add_facts(run);
     return false;
@@ -356,7 +350,7 @@ void MlflowFile::add_points(const std::vector<Point>& points) {
 void MlflowFile::set_status(const StatusChange& change) {
   const fs::path file = run_folder() / "meta.yaml";
   const auto before = read_small_file(file);
-  if (!before) cannot(file, "it is gone");
+  if (!before) refuse_to_write(file, "it is gone");
   std::string after;
   for (const std::string& line : split(*before, '\n')) {
     if (line.empty()) continue;

@@ -16,20 +16,6 @@
 #include "temper/track/tracker.h"
 
 namespace temper::track {
-namespace {
-
-[[noreturn]] void cannot(const std::filesystem::path& file, int code) {
-  throw Unavailable(
-      cat("[track] cannot write ",
-          file.string(),
-          ": ",
-          std::strerror(code),
-          "."),
-      "Make room, or look at the folder's rights.");
-}
-
-} // namespace
-
 std::string yaml_value(const std::string& yaml, const std::string& key) {
   for (const std::string& line : split(yaml, '\n')) {
     if (!starts_with(line, key + ":")) continue;
@@ -48,7 +34,7 @@ std::string yaml_value(const std::string& yaml, const std::string& key) {
 void append_lines(const std::filesystem::path& file, const std::string& lines) {
   const Descriptor out(
       ::open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644));
-  if (!out.open()) cannot(file, errno);
+  if (!out.open()) refuse_to_write(file, std::strerror(errno));
   const off_t before = ::lseek(out.get(), 0, SEEK_END);
   const ssize_t put = ::write(out.get(), lines.data(), lines.size());
   if (put == static_cast<ssize_t>(lines.size())) return;
@@ -56,8 +42,8 @@ void append_lines(const std::filesystem::path& file, const std::string& lines) {
   if (before == 0)
     ::unlink(file.c_str());
   else if (::ftruncate(out.get(), before) != 0)
-    cannot(file, errno);
-  cannot(file, code);
+    refuse_to_write(file, std::strerror(errno));
+  refuse_to_write(file, std::strerror(code));
 }
 
 std::set<std::string> last_lines(const std::filesystem::path& file) {

@@ -109,7 +109,7 @@ def _load_pyfunc(path):
 }
 
 // MLflow hands it on: load_model(...).metadata.metadata["temper_schema"].
-std::string metadata(const std::string& schema) {
+std::string schema_metadata(const std::string& schema) {
   if (schema.empty()) return "";
   const json parsed = json::parse(schema, nullptr, false);
   return parsed.is_discarded()
@@ -140,7 +140,7 @@ std::string mlmodel(const ModelFacts& facts, bool example) {
             yaml_text(facts.torch_version),
             "\n");
   out +=
-      cat(metadata(facts.schema),
+      cat(schema_metadata(facts.schema),
           "mlflow_version: 3.1.0\nmodel_id: ",
           yaml_text(cat("m-", key)),
           "\nmodel_uuid: ",

@@ -15,7 +15,6 @@ using journal::Event;
 using nlohmann::json;
 
 constexpr std::size_t kLongestParam = 6000;
-constexpr std::size_t kLongestTag = 8000;
 
 json parsed(const Event& event, const char* field) {
   const json read =
@@ -27,14 +26,6 @@ std::string text_in(const json& from, const char* name) {
   const auto found = from.find(name);
   return found != from.end() && found->is_string() ? found->get<std::string>()
                                                    : "";
-}
-
-std::string sixteen_hex(std::uint64_t number) {
-  constexpr const char* kHex = "0123456789abcdef";
-  std::string out;
-  for (int shift = 60; shift >= 0; shift -= 4)
-    out += kHex[number >> shift & 15];
-  return out;
 }
 
 // What was decided and why, as Markdown: MLflow shows it as the description.
@@ -93,7 +84,7 @@ void add_dataset(
   hash.add(made.schema);
   hash.add(made.profile);
   hash.add(made.context);
-  made.digest = sixteen_hex(hash.value()).substr(0, 8);
+  made.digest = hex_text(hash.value()).substr(0, 8);
   facts.datasets.push_back(made);
 }
 

@@ -11,10 +11,6 @@ namespace fs = std::filesystem;
 constexpr const char* kWhatIsTaken =
     "Give sqlite:///FILE, file:FOLDER, an http(s):// address, or off.";
 
-std::string get(const Environment& environment, const char* name) {
-  return variable(environment, name).value_or("");
-}
-
 // Where user:password@ is; equal ends: nowhere.
 std::pair<std::size_t, std::size_t> secrets_in(const std::string& url) {
   const auto begin = url.find("://");
@@ -137,7 +133,8 @@ std::vector<Target> targets_of(
     const fs::path& run_directory) {
   std::vector<Target> targets;
   const fs::path run = fs::absolute(run_directory).lexically_normal();
-  const std::string named = get(options.environment, "MLFLOW_TRACKING_URI");
+  const std::string named =
+      variable_text(options.environment, "MLFLOW_TRACKING_URI");
   if (options.mlflow == "auto" && !named.empty()) {
     try {
       targets.push_back(parse_target(named));
@@ -165,14 +162,14 @@ FollowOptions follow_options(const Options& options, const Target& target) {
   FollowOptions made;
   if (target.kind == Target::Kind::tensorboard) return made;
   const Environment& environment = options.environment;
-  made.adopt = get(environment, "MLFLOW_RUN_ID");
+  made.adopt = variable_text(environment, "MLFLOW_RUN_ID");
   made.parent = options.parent;
   if (!options.experiment.empty()) {
     made.experiment = options.experiment;
     return made;
   }
-  made.experiment_id = get(environment, "MLFLOW_EXPERIMENT_ID");
-  const std::string name = get(environment, "MLFLOW_EXPERIMENT_NAME");
+  made.experiment_id = variable_text(environment, "MLFLOW_EXPERIMENT_ID");
+  const std::string name = variable_text(environment, "MLFLOW_EXPERIMENT_NAME");
   if (!name.empty()) made.experiment = name;
   return made;
 }

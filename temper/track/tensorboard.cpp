@@ -20,16 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-[[noreturn]] void cannot(const fs::path& file, int code) {
-  throw Unavailable(
-      cat("[track] cannot write ",
-          file.string(),
-          ": ",
-          std::strerror(code),
-          "."),
-      "Make room, or look at the folder's rights.");
-}
-
 // As TensorBoard's own writers call them; the key keeps two apart.
 std::string file_name(const RunFacts& run) {
   std::array<char, 256> host{};
@@ -75,7 +65,7 @@ bool TensorBoard::begin(const RunFacts& run, const std::string& memory) {
     if (file_.open() && ::fstat(file_.get(), &about) == 0 &&
         static_cast<std::uint64_t>(about.st_size) >= size_) {
       if (::ftruncate(file_.get(), static_cast<off_t>(size_)) != 0)
-        cannot(folder_ / name_, errno);
+        refuse_to_write(folder_ / name_, std::strerror(errno));
       return false;
     }
   }
@@ -83,7 +73,7 @@ bool TensorBoard::begin(const RunFacts& run, const std::string& memory) {
   size_ = 0;
   file_ = Descriptor(::open(
       (folder_ / name_).c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-  if (!file_.open()) cannot(folder_ / name_, errno);
+  if (!file_.open()) refuse_to_write(folder_ / name_, std::strerror(errno));
   std::string first = event_record(version_event(run.start_ms)) +
       event_record(hparams_experiment_event(run)) +
       event_record(hparams_event(run));
@@ -107,7 +97,9 @@ void TensorBoard::append(const std::string& records) {
         records.size() - written,
         static_cast<off_t>(size_ + written));
     if (put < 0 && errno == EINTR) continue;
-    if (put <= 0) cannot(folder_ / name_, put == 0 ? ENOSPC : errno);
+    if (put <= 0)
+      refuse_to_write(
+          folder_ / name_, std::strerror(put == 0 ? ENOSPC : errno));
     written += static_cast<std::size_t>(put);
   }
   size_ += written;

@@ -40,7 +40,7 @@ std::string with_value(Message event, const Message& value) {
   return event.bytes();
 }
 
-Message metadata(
+Message plugin_metadata(
     const std::string& plugin,
     const std::string& content,
     DataClass data) {
@@ -88,7 +88,7 @@ std::string hparams_record(
   Message value;
   value.text(1, tag)
       .message(8, tensor(kFloat, 0))
-      .message(9, metadata("hparams", content.bytes(), kTensor));
+      .message(9, plugin_metadata("hparams", content.bytes(), kTensor));
   return with_value(event(time_ms, 0), value);
 }
 
@@ -120,7 +120,7 @@ std::string text_event(const Note& note) {
   Message value;
   value.text(1, note.key)
       .message(8, tensor(kString, 1).text(8, note.text))
-      .message(9, metadata("text", "", kTensor));
+      .message(9, plugin_metadata("text", "", kTensor));
   return with_value(event(note.time_ms, note.step), value);
 }
 
@@ -139,7 +139,7 @@ std::string image_event(
               .text(8, cat(big_endian(png, 16)))
               .text(8, cat(big_endian(png, 20)))
               .text(8, png))
-      .message(9, metadata("images", "", kBlobs));
+      .message(9, plugin_metadata("images", "", kBlobs));
   return with_value(event(time_ms, step), value);
 }
 
@@ -164,7 +164,7 @@ std::string histogram_event(
   Message value;
   value.text(1, histogram.key)
       .message(8, tensor)
-      .message(9, metadata("histograms", "", kTensor));
+      .message(9, plugin_metadata("histograms", "", kTensor));
   return with_value(event(time_ms, step), value);
 }
 

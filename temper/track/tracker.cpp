@@ -20,6 +20,14 @@ const char* to_string(Status status) {
   throw Bug("a status outside the table");
 }
 
+void refuse_to_write(
+    const std::filesystem::path& file,
+    const std::string& why) {
+  throw Unavailable(
+      cat("[track] cannot write ", file.string(), ": ", why, "."),
+      "Make room, or look at the folder's rights.");
+}
+
 std::vector<Histogram::Bucket> equal_buckets(
     double low,
     double high,

@@ -152,6 +152,11 @@ class Unavailable : public Error {
   double retry_after_s_;
 };
 
+// Throws Unavailable: a store on a full or read-only disk may work again later.
+[[noreturn]] void refuse_to_write(
+    const std::filesystem::path& file,
+    const std::string& why);
+
 class Tracker {
  public:
   virtual ~Tracker() = default;

@@ -15,7 +15,6 @@ using journal::Event;
 using nlohmann::json;
 
 constexpr std::size_t kLongestKey = 250;
-constexpr std::size_t kLongestTag = 8000;
 constexpr const char* kSystem = "system/"; // MLflow's own name for them
 
 std::int64_t ms(double seconds) {

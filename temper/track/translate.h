@@ -49,6 +49,8 @@ void translate(
 
 // A key that MLflow takes: letters, digits and _ . - / : and blanks.
 std::string clean_key(const std::string& key);
+// The longest value of a tag that MLflow takes, in bytes.
+constexpr std::size_t kLongestTag = 8000;
 // At most `bytes` of it, and no half of a letter.
 std::string shortened(const std::string& text, std::size_t bytes);
 

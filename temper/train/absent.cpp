@@ -8,7 +8,7 @@ namespace temper::train {
 
 namespace {
 
-[[noreturn]] void refuse() {
+[[noreturn]] void refuse_without_torch() {
   throw Error(
       "[train] cannot train: temper was built without LibTorch.",
       "Build it with TEMPER_TORCH=ON.");
@@ -17,11 +17,11 @@ namespace {
 } // namespace
 
 std::unique_ptr<Engine> make_engine(const EngineRequest&) {
-  refuse();
+  refuse_without_torch();
 }
 
 std::unique_ptr<FeatureExtractor> make_extractor(const ExtractorRequest&) {
-  refuse();
+  refuse_without_torch();
 }
 
 std::optional<std::int64_t> convolution_bytes(const graph::ConvolutionCase&) {

@@ -15,7 +15,7 @@ constexpr const char* kWayOut =
     "Set memory.recompute = \"on\", a smaller train.batch or data.image_size, "
     "or a larger memory.budget.";
 
-std::string sentence(std::string text) {
+std::string without_full_stop(std::string text) {
   while (!text.empty() && text.back() == '.')
     text.pop_back();
   return text;
@@ -77,7 +77,10 @@ bool Attempt::step(const data::Batch& batch, StepOrder order) {
       const auto change = governor_.out_of_memory(batch.size);
       if (!change)
         throw Error(
-            cat(sentence(error.what()), ", and ", governor_.refusal(), "."),
+            cat(without_full_stop(error.what()),
+                ", and ",
+                governor_.refusal(),
+                "."),
             kWayOut);
       memory::release_cached(engine_.facts().device);
       tell_(event_of("retry", "step", order, *change));
@@ -104,7 +107,7 @@ void Attempt::evaluate(const data::Batch& batch) {
       const int next = again ? now : (now + 1) / 2;
       if ((next == now && !again) || engine_.facts().couples_samples)
         throw Error(
-            cat(sentence(error.what()),
+            cat(without_full_stop(error.what()),
                 " in the validation, and ",
                 engine_.facts().couples_samples
                     ? "this loss couples the samples of a batch"

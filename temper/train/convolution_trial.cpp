@@ -140,7 +140,7 @@ std::int64_t quick_samples(const ConvolutionCase& asked) {
 }
 
 // The line through two numbers of samples, further on.
-struct Line {
+struct TrialLine {
   std::int64_t few, many, samples;
 
   std::int64_t operator()(std::int64_t of_few, std::int64_t of_many) const {
@@ -158,7 +158,7 @@ std::int64_t found(const ConvolutionCase& asked) {
   const std::int64_t many = quick_samples(asked);
   Story story = of_samples(asked, many);
   if (many == samples) return story.beside();
-  const Line line{many / 2, many, samples};
+  const TrialLine line{many / 2, many, samples};
   const Story few = of_samples(asked, line.few);
   const auto same = [](const memory::CpuEvent& a, const memory::CpuEvent& b) {
     return (a.bytes > 0) == (b.bytes > 0) && a.taken_at == b.taken_at;

@@ -35,10 +35,6 @@ std::string significant(double value, int digits) {
   return text.data();
 }
 
-std::string percent(double part) {
-  return cat(decimals(part * 100, 1), " %");
-}
-
 std::optional<std::string> diverged(
     const config::Config& config,
     const MetricSums& train,
@@ -123,9 +119,9 @@ std::optional<std::string> at_chance(
   if (!(accuracy <= frequent + spread)) return std::nullopt;
   return cat(
       "the validation accuracy, ",
-      percent(accuracy),
+      percent_text(accuracy, 1),
       ", is no better than always naming the most frequent class (",
-      percent(frequent),
+      percent_text(frequent, 1),
       "): the model is at chance level.");
 }
 

@@ -53,7 +53,7 @@ Missing missing_classes(const data::IndexedSource& first) {
       cat("model.classes = ", seen > 0 ? seen : 10)};
 }
 
-[[noreturn]] void refuse(
+[[noreturn]] void refuse_sides(
     const std::string& name,
     const std::vector<Missing>& missing) {
   std::string what;
@@ -129,7 +129,7 @@ int stream_image_side(
              config.schedule.name,
              " needs to know"),
          "train.max_steps = 1000 (or schedule.name = \"constant\")"});
-  if (!missing.empty()) refuse(name, missing);
+  if (!missing.empty()) refuse_sides(name, missing);
   return side;
 }
 

@@ -23,7 +23,7 @@
 namespace temper::train {
 namespace {
 
-using Clock = Meter::Clock;
+using Clock = std::chrono::steady_clock;
 
 class Loop {
  public:

@@ -18,7 +18,7 @@ std::int64_t samples_at_once(const config::Config& config) {
   return micro > 0 ? micro : config.train.batch * config.train.accumulate;
 }
 
-bool fits(
+bool fits_memory(
     const graph::Program& program,
     std::int64_t batch,
     double usable_bytes) {
@@ -48,7 +48,7 @@ void apply_recompute(
   const std::int64_t batch = samples_at_once(config);
   const auto budget =
       static_cast<double>(config.memory.budget.bytes.value_or(usable_bytes));
-  if (asked == "auto" && fits(*model.program, batch, budget)) return;
+  if (asked == "auto" && fits_memory(*model.program, batch, budget)) return;
   graph::Passed passed = graph::choose_recompute(*model.program, batch);
   model.program = std::move(passed.program);
   model.notes.push_back(std::move(passed.report));

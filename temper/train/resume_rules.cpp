@@ -7,13 +7,13 @@
 namespace temper::train {
 namespace {
 
-struct Rule {
+struct KeyRule {
   const char* keys; // one, or all below one that ends with a dot
   Effect effect;
 };
 
 // The first that fits counts; what is not here alters results.
-constexpr Rule kRules[] = {
+constexpr KeyRule kRules[] = {
     {"run.", Effect::none},
     {"loader.", Effect::none},
     {"checkpoint.metric", Effect::result},
@@ -50,15 +50,15 @@ std::string shell_word(const std::string& key, std::string value) {
   return plain ? cat(key, "=", value) : cat("'", key, "=", value, "'");
 }
 
-bool fits(const std::string& key, const std::string& rule) {
+bool rule_covers(const std::string& key, const std::string& rule) {
   return rule.back() == '.' ? starts_with(key, rule) : key == rule;
 }
 
 } // namespace
 
 Effect effect_of(const std::string& key) {
-  for (const Rule& rule : kRules)
-    if (fits(key, rule.keys)) return rule.effect;
+  for (const KeyRule& rule : kRules)
+    if (rule_covers(key, rule.keys)) return rule.effect;
   return Effect::result;
 }
 

@@ -39,7 +39,7 @@ void write_about(
 }
 
 // The length may be another, if that changes nothing of what was done.
-void check_length(
+void check_resumed_length(
     const Earlier& from,
     const RunParts& parts,
     const journal::RunDirectory& run) {
@@ -140,7 +140,7 @@ RunResult run(const RunRequest& asked) {
   if (request.config.device == "sim") set_up_sim(request.config.sim, true);
   result.plan = parts.plan;
   if (from) {
-    check_length(*from, parts, result.directory);
+    check_resumed_length(*from, parts, result.directory);
     keep_changes(result.directory, request, *from, parts);
     // Without a checkpoint it begins again, with the data that is there now.
     if (!from->snapshot || !std::filesystem::exists(result.directory.data()))

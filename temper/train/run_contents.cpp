@@ -27,7 +27,7 @@ constexpr std::size_t kMostLines = 50'000;
 constexpr std::size_t kMostBytes = std::size_t{64} << 20;
 constexpr std::size_t kMostNamed = 3;
 
-struct Line {
+struct SampleLine {
   std::string name;
   std::uint64_t bytes = 0;
   std::uint64_t sum = 0;
@@ -39,7 +39,7 @@ struct Part {
   std::string source;
   std::uint64_t fingerprint = 0;
   bool was_read = true; // sums are of contents
-  std::vector<Line> lines;
+  std::vector<SampleLine> lines;
 };
 
 std::string folder_of(const std::string& name) {
@@ -47,13 +47,13 @@ std::string folder_of(const std::string& name) {
   return slash == std::string::npos ? name : name.substr(0, slash + 1);
 }
 
-std::vector<Line> lines_of(const data::Content& content) {
+std::vector<SampleLine> lines_of(const data::Content& content) {
   const bool by_folder = content.size() > kMostLines;
-  std::vector<Line> lines;
+  std::vector<SampleLine> lines;
   for (std::size_t i = 0; i < content.size(); ++i) {
     const data::FilePrint& print = content.prints()[i];
     const std::string name = content.file(i).name;
-    Line line{
+    SampleLine line{
         by_folder ? folder_of(name) : name,
         print.bytes,
         print.sum,
@@ -62,7 +62,7 @@ std::vector<Line> lines_of(const data::Content& content) {
       lines.push_back(std::move(line));
       continue;
     }
-    Line& all = lines.back();
+    SampleLine& all = lines.back();
     all.bytes += line.bytes;
     all.sum = mix64(all.sum) ^ line.sum;
     all.modified_ns = std::max(all.modified_ns, line.modified_ns);
@@ -109,7 +109,7 @@ std::string text_of(const std::vector<Part>& parts) {
          {"source", part.source},
          {"fingerprint", hex(part.fingerprint)},
          {"read", part.was_read}});
-    for (const Line& line : part.lines)
+    for (const SampleLine& line : part.lines)
       add(
           {{"file", line.name},
            {"bytes", line.bytes},
@@ -155,16 +155,16 @@ struct Differences {
 
 Differences differences(const Part& was, const Part& now) {
   Differences found;
-  std::map<std::string, const Line*> before;
-  for (const Line& line : was.lines)
+  std::map<std::string, const SampleLine*> before;
+  for (const SampleLine& line : was.lines)
     before[line.name] = &line;
-  for (const Line& line : now.lines) {
+  for (const SampleLine& line : now.lines) {
     const auto same = before.find(line.name);
     if (same == before.end()) {
       found.added.push_back(line.name);
       continue;
     }
-    const Line& old = *same->second;
+    const SampleLine& old = *same->second;
     if (old.bytes != line.bytes ||
         (was.was_read && now.was_read && old.sum != line.sum))
       found.changed.push_back(line.name);
@@ -188,7 +188,7 @@ std::string names_text(const std::vector<std::string>& names) {
   return text;
 }
 
-std::string sentence(const Differences& found) {
+std::string differences_text(const Differences& found) {
   std::vector<std::string> said;
   const auto say = [&](const std::vector<std::string>& names,
                        const char* one,
@@ -231,7 +231,7 @@ void check_part(
               "others now, so is the result."));
     return;
   }
-  const std::string what = sentence(found);
+  const std::string what = differences_text(found);
   // Read in another way, or in another order; the loader has words for it.
   if (what.empty()) return;
   throw Error(

@@ -8,7 +8,7 @@ namespace temper::train {
 namespace {
 
 // With its moments and gradient such a run fits a core's own cache.
-constexpr std::size_t kMost = 16384;
+constexpr std::size_t kMostInRun = 16384;
 // Fewer than that are not worth waking a thread for.
 constexpr std::size_t kWorthAThread = 65536;
 
@@ -29,8 +29,8 @@ bool is_laid_out_as(const at::Tensor& tensor, const at::Tensor& other) {
 
 void Runs::add(std::size_t tensor, const at::Tensor& sized_as) {
   const auto all = static_cast<std::size_t>(sized_as.numel());
-  for (std::size_t begin = 0; begin < all; begin += kMost)
-    runs_.push_back({tensor, begin, std::min(kMost, all - begin)});
+  for (std::size_t begin = 0; begin < all; begin += kMostInRun)
+    runs_.push_back({tensor, begin, std::min(kMostInRun, all - begin)});
   numbers_ += all;
 }
 

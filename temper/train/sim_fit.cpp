@@ -19,10 +19,6 @@ void step(Engine& engine, const data::Batch& batch, std::int64_t samples) {
   engine.take_training_sums();
 }
 
-std::string padded(const std::string& text, std::size_t width) {
-  return text + std::string(width - std::min(width, text.size()), ' ');
-}
-
 } // namespace
 
 SimFit fit_on_sim(

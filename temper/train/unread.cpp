@@ -5,12 +5,12 @@
 namespace temper::train {
 namespace {
 
-constexpr std::size_t kMost = 2000;
+constexpr std::size_t kMostUnread = 2000;
 
 } // namespace
 
 Unread::Unread() {
-  numbers_.reserve(kMost + 2);
+  numbers_.reserve(kMostUnread + 2);
 }
 
 void Unread::add(at::Tensor number) {
@@ -18,7 +18,7 @@ void Unread::add(at::Tensor number) {
 }
 
 bool Unread::full() const {
-  return numbers_.size() >= kMost;
+  return numbers_.size() >= kMostUnread;
 }
 
 std::vector<double> Unread::take() {

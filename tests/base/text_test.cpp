@@ -59,6 +59,27 @@ TEST(Text, DurationsReadNaturally) {
   EXPECT_EQ(seconds_text(7260), "2 h 1 min");
 }
 
+TEST(Text, PercentagesShowADashForWhatIsNoNumber) {
+  EXPECT_EQ(percent_text(0.925, 1), "92.5 %");
+  EXPECT_EQ(percent_text(0.8, 0), "80 %");
+  EXPECT_EQ(percent_text(std::numeric_limits<double>::quiet_NaN(), 1), "-");
+}
+
+TEST(Text, NumbersAreJoinedByTheirSeparator) {
+  EXPECT_EQ(numbers_text({3, 32, -1}, " x "), "3 x 32 x -1");
+  EXPECT_EQ(numbers_text({}, ", "), "");
+}
+
+TEST(Text, HexadecimalNumbersHaveSixteenDigits) {
+  EXPECT_EQ(hex_text(255), "00000000000000ff");
+  EXPECT_EQ(hex_text(0x0123456789abcdef), "0123456789abcdef");
+}
+
+TEST(Text, PaddingNeverCutsAText) {
+  EXPECT_EQ(padded("ab", 4), "ab  ");
+  EXPECT_EQ(padded("abcde", 4), "abcde");
+}
+
 TEST(Text, VersionsCompareByNumber) {
   EXPECT_EQ(parse_version("2.14.0+cpu"), (Version{2, 14, 0}));
   EXPECT_EQ(parse_version("15"), (Version{15, 0, 0}));

@@ -15,7 +15,7 @@ namespace temper {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::HasSubstr;
+using testing::HasSubstr;
 
 class ZipFiles : public ::testing::Test {
  protected:

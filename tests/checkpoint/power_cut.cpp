@@ -9,7 +9,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> split(const std::string& line) {
+std::vector<std::string> fields_of(const std::string& line) {
   std::vector<std::string> words;
   std::istringstream in(line);
   for (std::string word; std::getline(in, word, '\t');)
@@ -33,7 +33,7 @@ std::vector<DiskCall> read_calls(const fs::path& log) {
   std::vector<DiskCall> calls;
   std::ifstream in(log, std::ios::binary);
   for (std::string line; std::getline(in, line);) {
-    const auto words = split(line);
+    const auto words = fields_of(line);
     DiskCall call;
     call.what = words.at(0);
     call.path = words.at(1);

@@ -8,9 +8,9 @@
 namespace temper::checkpoint {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using ::testing::UnorderedElementsAre;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
 
 TEST(Retention, two_good_ones_stay_whatever_is_asked) {
   EXPECT_THAT(

@@ -14,8 +14,8 @@
 namespace temper::checkpoint {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
+using testing::ElementsAre;
+using testing::HasSubstr;
 namespace fs = std::filesystem;
 
 Snapshot snapshot(std::int64_t update, float value = 1) {

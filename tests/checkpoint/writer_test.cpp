@@ -13,8 +13,8 @@
 namespace temper::checkpoint {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
+using testing::ElementsAre;
+using testing::HasSubstr;
 using tests::known_snapshot;
 
 // Lets the writer's thread through one snapshot at a time.

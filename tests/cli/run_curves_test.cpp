@@ -11,9 +11,9 @@
 namespace temper::cli {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
 
 class RunCurves : public ::testing::Test {
  protected:

@@ -14,9 +14,9 @@
 namespace temper::config {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
 
 Config from(const std::string& toml) {
   return load_text(toml, "net.toml", {}).config;

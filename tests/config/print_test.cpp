@@ -13,7 +13,7 @@
 namespace temper::config {
 namespace {
 
-using ::testing::HasSubstr;
+using testing::HasSubstr;
 
 TEST(ConfigPrint, a_printed_config_reads_back_the_same) {
   Config config;

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <set>
 
+#include "gzip_text.h"
 #include "http_server.h"
 #include "temper/base/atomic_file.h"
 #include "temper/base/error.h"
@@ -39,21 +40,6 @@ tar_entry(const std::string& name, const std::string& data, char kind = '0') {
   block.replace(148, 7, number, 7);
   const std::size_t padding = (512 - data.size() % 512) % 512;
   return block + data + std::string(padding, '\0');
-}
-
-std::string gzip(const std::string& text) {
-  z_stream stream{};
-  deflateInit2(&stream, 6, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY);
-  std::string out(deflateBound(&stream, text.size()), '\0');
-  std::string copy = text;
-  stream.next_in = reinterpret_cast<Bytef*>(copy.data());
-  stream.avail_in = static_cast<uInt>(copy.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  deflate(&stream, Z_FINISH);
-  out.resize(stream.total_out);
-  deflateEnd(&stream);
-  return out;
 }
 
 const std::string kEnd(1024, '\0');

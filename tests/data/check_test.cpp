@@ -21,7 +21,7 @@ using testing::Not;
 using Source = std::shared_ptr<PictureSource>;
 
 // Samples that all differ, labels 0 and 1 in turn.
-Source pictures(int count, int first_value = 0) {
+Source shared_pictures(int count, int first_value = 0) {
   std::vector<Picture> list;
   for (int i = 0; i < count; ++i) {
     Picture picture;
@@ -35,7 +35,7 @@ Source pictures(int count, int first_value = 0) {
 }
 
 TEST(Check, GoodDataHaveNoProblems) {
-  const auto report = check_data({pictures(101), nullptr}, {});
+  const auto report = check_data({shared_pictures(101), nullptr}, {});
   EXPECT_FALSE(report.has_problems());
   ASSERT_EQ(report.parts.size(), 1U);
   EXPECT_EQ(report.parts[0].samples, 101);
@@ -47,7 +47,7 @@ TEST(Check, GoodDataHaveNoProblems) {
 
 TEST(Check, BadSamplesAreAllCountedAndTheFirstOnesNamed) {
   for (const int workers : {1, 3}) {
-    const auto source = pictures(1000);
+    const auto source = shared_pictures(1000);
     for (std::int64_t i = 990; i >= 0; i -= 10)
       source->bad.insert(i);
     CheckOptions options;
@@ -150,7 +150,7 @@ TEST(Check, DuplicatesInOnePartWithOneLabelAreNoProblem) {
   const auto twice = std::make_shared<PictureSource>(
       std::vector<Picture>{{4, 4, 3, 1, 0}, {4, 4, 3, 1, 0}, {4, 4, 3, 1, 0}},
       std::vector<std::string>{"cat", "dog"});
-  const auto report = check_data({twice, pictures(100, 20)}, {});
+  const auto report = check_data({twice, shared_pictures(100, 20)}, {});
   EXPECT_FALSE(report.has_problems());
   EXPECT_THAT(
       to_text(report, 80),
@@ -193,7 +193,7 @@ TEST(Check, NanAndInfinityAreBadSamplesByName) {
 }
 
 TEST(Check, BadSamplesThatARunLeavesOutAreToldAndNoProblem) {
-  const auto source = pictures(30);
+  const auto source = shared_pictures(30);
   source->bad = {3};
   CheckOptions options;
   options.skips_bad = true;
@@ -207,8 +207,8 @@ TEST(Check, BadSamplesThatARunLeavesOutAreToldAndNoProblem) {
 }
 
 TEST(Check, WorkersDoNotChangeTheReport) {
-  const auto train = pictures(777);
-  const auto val = pictures(200, 50); // some are in train, too
+  const auto train = shared_pictures(777);
+  const auto val = shared_pictures(200, 50); // some are in train, too
   train->bad = {5, 300};
   CheckOptions options;
   const auto one = to_json(check_data({train, val}, options));
@@ -217,7 +217,7 @@ TEST(Check, WorkersDoNotChangeTheReport) {
 }
 
 TEST(Check, WhatASourceThrowsEndsIt) {
-  const auto source = pictures(500);
+  const auto source = shared_pictures(500);
   source->fails_at = 250;
   CheckOptions options;
   options.workers = 2;
@@ -233,11 +233,11 @@ TEST(Check, WhoWatchesMayStopIt) {
   struct Stopped {};
   CheckOptions options;
   options.progress = [](std::int64_t, std::int64_t) { throw Stopped{}; };
-  EXPECT_THROW(check_data({pictures(100), nullptr}, options), Stopped);
+  EXPECT_THROW(check_data({shared_pictures(100), nullptr}, options), Stopped);
 }
 
 TEST(CheckReport, NamesWhatIsWrongAndWhatToDo) {
-  const auto source = pictures(30);
+  const auto source = shared_pictures(30);
   source->bad = {3};
   const auto text = to_text(check_data({source, nullptr}, {}), 80);
   EXPECT_THAT(
@@ -253,7 +253,7 @@ TEST(CheckReport, NamesWhatIsWrongAndWhatToDo) {
 }
 
 TEST(CheckReport, TheLastLinesAreTheReasonOfTheExitCode) {
-  const auto train = pictures(30);
+  const auto train = shared_pictures(30);
   const auto text = to_text(check_data({train, train}, {}), 80);
   EXPECT_THAT(
       text,
@@ -281,7 +281,7 @@ TEST(CheckReport, BarsOfOneLengthAreLeftOutAndNoneFillsTheScreen) {
        split(histogram({{"cat", 50}, {"dog", 25}}, 200), '\n'))
     EXPECT_LE(line.size(), 60U) << line;
   EXPECT_THAT(
-      to_text(check_data({pictures(10), nullptr}, {}), 80),
+      to_text(check_data({shared_pictures(10), nullptr}, {}), 80),
       AllOf(
           HasSubstr("Classes of train (5 each)"),
           HasSubstr("Sizes in train: all 4 x 4 RGB"),
@@ -290,7 +290,7 @@ TEST(CheckReport, BarsOfOneLengthAreLeftOutAndNoneFillsTheScreen) {
 
 TEST(CheckReport, JsonHoldsEverything) {
   const auto json = nlohmann::json::parse(
-      to_json(check_data({pictures(30), pictures(10, 100)}, {})));
+      to_json(check_data({shared_pictures(30), shared_pictures(10, 100)}, {})));
   EXPECT_EQ(json.at("schema"), 1);
   EXPECT_EQ(json.at("problems"), false);
   EXPECT_EQ(json.at("parts").at(1).at("class_counts").at(1), 5);

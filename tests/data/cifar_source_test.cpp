@@ -12,7 +12,7 @@
 namespace temper::data {
 namespace {
 
-using ::testing::HasSubstr;
+using testing::HasSubstr;
 using tests::complaint;
 using tests::shared_data;
 using tests::TempFolder;
@@ -26,15 +26,15 @@ std::string planes(int shift) {
   return bytes;
 }
 
-std::string record(int label, int shift) {
+std::string cifar_record(int label, int shift) {
   return byte(label) + planes(shift);
 }
 
 TEST(CifarSource, PlanesBecomeInterleavedPixels) {
   const TempFolder folder;
-  folder.write("data_batch_1.bin", record(3, 0) + record(9, 7));
-  folder.write("data_batch_3.bin", record(1, 11));
-  folder.write("test_batch.bin", record(2, 0));
+  folder.write("data_batch_1.bin", cifar_record(3, 0) + cifar_record(9, 7));
+  folder.write("data_batch_3.bin", cifar_record(1, 11));
+  folder.write("test_batch.bin", cifar_record(2, 0));
   const Splits splits = open_cifar10(folder.path(), {});
   ASSERT_EQ(splits.train->size(), 3);
   ASSERT_EQ(splits.val->size(), 1);
@@ -56,8 +56,8 @@ TEST(CifarSource, PlanesBecomeInterleavedPixels) {
 
 TEST(CifarSource, MissingBatchesAreNamedInANote) {
   const TempFolder folder;
-  folder.write("data_batch_2.bin", record(0, 0));
-  folder.write("test_batch.bin", record(0, 0));
+  folder.write("data_batch_2.bin", cifar_record(0, 0));
+  folder.write("test_batch.bin", cifar_record(0, 0));
   std::string said;
   auto before =
       log::set_sink([&](log::Level, const std::string& line) { said += line; });
@@ -70,7 +70,7 @@ TEST(CifarSource, WithoutATestBatchAPartOfTheTrainingImagesValidates) {
   const TempFolder folder;
   std::string ten;
   for (int i = 0; i < 10; ++i)
-    ten += record(i, i);
+    ten += cifar_record(i, i);
   folder.write("data_batch_1.bin", ten);
   OpenOptions options;
   options.val_fraction = 0.2;
@@ -81,8 +81,8 @@ TEST(CifarSource, WithoutATestBatchAPartOfTheTrainingImagesValidates) {
 
 TEST(CifarSource, OfAHundredClassesUsesTheFineLabel) {
   const TempFolder folder;
-  folder.write("train.bin", byte(19) + record(99, 5));
-  folder.write("test.bin", byte(1) + record(0, 0));
+  folder.write("train.bin", byte(19) + cifar_record(99, 5));
+  folder.write("test.bin", byte(1) + cifar_record(0, 0));
   const Splits splits = open_cifar100(folder.path(), {});
   Sample sample;
   splits.train->read(0, sample);
@@ -95,7 +95,7 @@ TEST(CifarSource, OfAHundredClassesUsesTheFineLabel) {
 
 TEST(CifarSource, ATruncatedFileIsRefusedWithItsSize) {
   const TempFolder folder;
-  folder.write("data_batch_1.bin", record(0, 0) + "cut");
+  folder.write("data_batch_1.bin", cifar_record(0, 0) + "cut");
   const std::string error = complaint([&] { open_cifar10(folder.path(), {}); });
   EXPECT_THAT(error, HasSubstr("data_batch_1.bin"));
   EXPECT_THAT(error, HasSubstr("3,076 bytes"));
@@ -104,8 +104,8 @@ TEST(CifarSource, ATruncatedFileIsRefusedWithItsSize) {
 
 TEST(CifarSource, ALabelOutOfRangeIsABadSample) {
   const TempFolder folder;
-  folder.write("data_batch_1.bin", record(3, 0) + record(10, 0));
-  folder.write("test_batch.bin", record(2, 0));
+  folder.write("data_batch_1.bin", cifar_record(3, 0) + cifar_record(10, 0));
+  folder.write("test_batch.bin", cifar_record(2, 0));
   const Splits splits = open_cifar10(folder.path(), {});
   Sample sample;
   EXPECT_NO_THROW(splits.train->read(0, sample));
@@ -118,8 +118,9 @@ TEST(CifarSource, ALabelOutOfRangeIsABadSample) {
 
 TEST(CifarSource, AnotherFileIsAnotherFingerprint) {
   const TempFolder folder;
-  const auto one = folder.write("a.bin", record(0, 0));
-  const auto two = folder.write("b.bin", record(0, 0) + record(1, 0));
+  const auto one = folder.write("a.bin", cifar_record(0, 0));
+  const auto two =
+      folder.write("b.bin", cifar_record(0, 0) + cifar_record(1, 0));
   const CifarSource first(cifar10_format(), {one});
   EXPECT_EQ(
       first.fingerprint(), CifarSource(cifar10_format(), {one}).fingerprint());

@@ -54,7 +54,7 @@ member(const std::string& name, const std::string& bytes, char type = '0') {
 }
 
 // Images of 2 x 2 grey pixels, as four bytes.
-std::string archive(int samples) {
+std::string folder_archive(int samples) {
   std::string tar;
   for (int i = 0; i < samples; ++i) {
     const char pixel = static_cast<char>('0' + i % 10);
@@ -132,7 +132,7 @@ TEST(TarHeader, ReadsPaxRecords) {
 
 TEST(CmdSource, ReadsTheSamplesAProgramWrites) {
   const TempFolder place;
-  place.write("a.tar", archive(25));
+  place.write("a.tar", folder_archive(25));
   CmdSource source(options_for(cat("cat '", (place / "a.tar").string(), "'")));
   for (std::uint32_t epoch = 0; epoch < 2; ++epoch) {
     source.restart(1, epoch);
@@ -144,7 +144,7 @@ TEST(CmdSource, ReadsTheSamplesAProgramWrites) {
 
 TEST(CmdSource, TellsTheProgramSeedEpochAndStart) {
   const TempFolder place;
-  place.write("a.tar", archive(3));
+  place.write("a.tar", folder_archive(3));
   const auto seen = place / "seen";
   CmdSource source(options_for(
       cat("echo $TEMPER_SEED $TEMPER_EPOCH $TEMPER_START >'",
@@ -199,7 +199,7 @@ TEST(CmdSource, BadSamplesAreNamedAndTheRestIsRead) {
 
 TEST(CmdSource, AProgramThatFailsIsAnErrorWithWhatItSaid) {
   const TempFolder place;
-  place.write("a.tar", archive(25));
+  place.write("a.tar", folder_archive(25));
   const std::string tar = (place / "a.tar").string();
   EXPECT_THAT(
       trouble_of(options_for("echo no GPU >&2; exit 3")),
@@ -244,7 +244,7 @@ TEST(CmdSource, AMemberOfAbsurdSizeIsRefused) {
 
 TEST(CmdSource, AnEndlessProgramOnlyRunsAsFarAsItIsRead) {
   const TempFolder place;
-  std::string tar = archive(10);
+  std::string tar = folder_archive(10);
   tar.resize(tar.size() - 1024);
   place.write("a.tar", tar);
   LoaderOptions options;

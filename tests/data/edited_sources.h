@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "format_bytes.h"
+#include "npy_file.h"
 #include "small_image.h"
 #include "tar_writer.h"
 #include "temper/base/crc32c.h"
@@ -39,20 +40,6 @@ struct EditedKind {
 };
 
 constexpr int kEditedSamples = 8;
-
-inline std::string npy_file(
-    const std::string& type,
-    const std::string& shape,
-    const std::string& data) {
-  const std::string header =
-      cat("{'descr': '",
-          type,
-          "', 'fortran_order': False, 'shape': ",
-          shape,
-          ", }");
-  return "\x93NUMPY" + byte(1) + byte(0) +
-      byte(static_cast<int>(header.size())) + byte(0) + header + data;
-}
 
 // Of sample i: two classes in turn, but for the fifth, which is `label`.
 inline int edited_label(int i, int label) {

@@ -12,8 +12,8 @@
 namespace temper::data {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
+using testing::ElementsAre;
+using testing::HasSubstr;
 
 constexpr std::uint64_t kKey = 0xFEDCBA9876543210;
 const FeatureLayout kLayout{4, 3, 8};

@@ -1,6 +1,7 @@
 // Another source means what the training source meant: classes and columns by
 // name, whatever their order and number, for every kind of source.
 #include "temper/data/fit.h"
+#include "npy_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -63,24 +64,13 @@ std::string tar_of(
   return folder.write(name, tar + tar_end()).string();
 }
 
-std::string npy(const std::string& type, const std::string& shape) {
-  const std::string header =
-      cat("{'descr': '",
-          type,
-          "', 'fortran_order': False, 'shape': ",
-          shape,
-          ", }");
-  return "\x93NUMPY" + byte(1) + byte(0) +
-      byte(static_cast<int>(header.size())) + byte(0) + header;
-}
-
 std::string arrays_of(
     const TempFolder& folder,
     const std::string& name,
     const std::vector<int>& labels) {
   const std::size_t count = labels.size() * 9;
-  std::string x = npy("|u1", cat("(", count, ", 2, 2)"));
-  std::string y = npy("|u1", cat("(", count, ",)"));
+  std::string x = npy_file("|u1", cat("(", count, ", 2, 2)"));
+  std::string y = npy_file("|u1", cat("(", count, ",)"));
   for (const int label : labels)
     for (int i = 0; i < 9; ++i) {
       x += std::string(4, static_cast<char>(label));
@@ -431,14 +421,14 @@ TEST(OtherImages, OfOtherChannelsOrKindsAreRefused) {
 TEST(ArrayImages, OfFloatsComeAsChannelsRowsAndColumns) {
   const TempFolder folder;
   // One sample of 5 x 5 x 2 whose values are 100 * channel + pixel.
-  std::string hwc = npy("<f4", "(1, 5, 5, 2)");
+  std::string hwc = npy_file("<f4", "(1, 5, 5, 2)");
   for (int pixel = 0; pixel < 25; ++pixel)
     for (int channel = 0; channel < 2; ++channel) {
       const auto value = static_cast<float>(100 * channel + pixel);
       hwc.append(reinterpret_cast<const char*>(&value), sizeof(value));
     }
   folder.write("x.npy", hwc);
-  folder.write("y.npy", npy("|u1", "(1,)") + byte(0));
+  folder.write("y.npy", npy_file("|u1", "(1,)") + byte(0));
   OpenOptions options;
   options.val_fraction = 0;
   options.numbers.scale = false;
@@ -463,9 +453,9 @@ TEST(ArrayImages, OfFloatsComeAsChannelsRowsAndColumns) {
 
 TEST(ArrayTargets, OfOneHotRowsAreClassesAndSaidToBe) {
   const TempFolder folder;
-  folder.write("x.npy", npy("|u1", "(4, 1)") + std::string("\0\1\0\1", 4));
+  folder.write("x.npy", npy_file("|u1", "(4, 1)") + std::string("\0\1\0\1", 4));
   const std::string rows("\0\1\0\1\0\0\0\0\1\0\1\0", 12);
-  folder.write("y.npy", npy("|u1", "(4, 3)") + rows);
+  folder.write("y.npy", npy_file("|u1", "(4, 3)") + rows);
   OpenOptions options;
   options.val_fraction = 0;
   const std::string name = cat("npy:", folder.text());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 namespace temper::data {
@@ -15,6 +16,10 @@ inline std::string big_endian32(std::uint32_t value) {
   for (int shift = 24; shift >= 0; shift -= 8)
     bytes += static_cast<char>(value >> shift);
   return bytes;
+}
+
+inline std::span<const std::uint8_t> bytes_in(const std::string& text) {
+  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
 } // namespace temper::data

@@ -8,6 +8,7 @@
 #include "temper/base/log.h"
 #include "temper/base/philox.h"
 #include "temper/data/csv_scan.h"
+#include "temper/data/decode.h"
 #include "temper/data/idx.h"
 #include "temper/data/npy.h"
 #include "temper/data/synthetic_source.h"
@@ -15,8 +16,6 @@
 
 namespace temper::data {
 namespace {
-
-using Bytes = std::span<const std::uint8_t>;
 
 // Some bytes changed, a piece taken out or doubled, the end cut.
 std::string damaged(const std::string& file, RandomStream& random) {

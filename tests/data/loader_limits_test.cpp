@@ -16,9 +16,9 @@ namespace {
 using tests::TempFolder;
 
 // One file a sample, open while it is read.
-class Files : public IndexedSource {
+class FileSource : public IndexedSource {
  public:
-  Files(const TempFolder& place, std::int64_t size)
+  FileSource(const TempFolder& place, std::int64_t size)
       : place_(place), size_(size) {
     info_.name = "files";
     info_.channels = 1;
@@ -51,7 +51,7 @@ class Files : public IndexedSource {
 
 // 0 when a whole epoch came.
 int epoch_with_few_descriptors(const TempFolder& place) {
-  const auto source = std::make_shared<Files>(place, 5000);
+  const auto source = std::make_shared<FileSource>(place, 5000);
   rlimit limit{64, 64};
   if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) return 2;
   LoaderOptions options;

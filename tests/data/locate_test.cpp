@@ -9,9 +9,9 @@
 namespace temper::data {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::Contains;
-using ::testing::HasSubstr;
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
 using tests::complaint;
 using tests::TempFolder;
 

@@ -4,13 +4,14 @@
 #include <zlib.h>
 
 #include "format_bytes.h"
+#include "gzip_text.h"
 #include "tests/complaint.h"
 #include "tests/temp_folder.h"
 
 namespace temper::data {
 namespace {
 
-using ::testing::HasSubstr;
+using testing::HasSubstr;
 using tests::complaint;
 using tests::TempFolder;
 
@@ -25,34 +26,15 @@ std::string idx(
   return file + data;
 }
 
-std::string gzip(const std::string& text) {
-  z_stream state{};
-  deflateInit2(&state, 9, Z_DEFLATED, MAX_WBITS + 16, 8, Z_DEFAULT_STRATEGY);
-  std::string packed(deflateBound(&state, text.size()), '\0');
-  std::string input = text;
-  state.next_in = reinterpret_cast<Bytef*>(input.data());
-  state.avail_in = static_cast<uInt>(input.size());
-  state.next_out = reinterpret_cast<Bytef*>(packed.data());
-  state.avail_out = static_cast<uInt>(packed.size());
-  deflate(&state, Z_FINISH);
-  packed.resize(state.total_out);
-  deflateEnd(&state);
-  return packed;
-}
-
 const std::string kTwoImages = idx(8, {2, 2, 3}, "abcdefghijkl");
 const std::string kTwoLabels = idx(8, {2}, byte(7) + byte(4));
-
-std::span<const std::uint8_t> bytes_of(const std::string& text) {
-  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
-}
 
 TEST(Idx, EveryTypeIsParsedWithItsSize) {
   const std::vector<std::pair<int, std::uint64_t>> types{
       {0x08, 1}, {0x09, 1}, {0x0B, 2}, {0x0C, 4}, {0x0D, 4}, {0x0E, 8}};
   for (const auto& [type, size] : types) {
     const std::string file = idx(type, {3, 5}, "");
-    const IdxHeader header = parse_idx_header(bytes_of(file), "x");
+    const IdxHeader header = parse_idx_header(bytes_in(file), "x");
     EXPECT_EQ(header.data_bytes, 15 * size);
     EXPECT_EQ(header.header_bytes, 12U);
     EXPECT_EQ(header.shape, (std::vector<std::uint32_t>{3, 5}));
@@ -71,7 +53,7 @@ TEST(Idx, HostileHeadersAreErrors) {
         huge,
         idx(8, std::vector<std::uint32_t>(9, 1), "a"),
         std::string("PK\x08\x01....", 8)})
-    EXPECT_THROW(parse_idx_header(bytes_of(file), "x"), Error);
+    EXPECT_THROW(parse_idx_header(bytes_in(file), "x"), Error);
 }
 
 TEST(Idx, AFileMustHoldExactlyWhatItsHeaderSays) {

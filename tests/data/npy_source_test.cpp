@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "format_bytes.h"
+#include "npy_file.h"
 #include "temper/base/text.h"
 #include "tests/complaint.h"
 #include "tests/paths.h"
@@ -11,31 +12,10 @@
 namespace temper::data {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
+using testing::ElementsAre;
+using testing::HasSubstr;
 using tests::complaint;
 using tests::TempFolder;
-
-std::filesystem::path fixture(const std::string& name) {
-  return tests::fixtures() / "arrays" / name;
-}
-
-std::string npy(
-    const std::string& type,
-    const std::string& shape,
-    const std::string& data,
-    bool fortran = false) {
-  const std::string header =
-      cat("{'descr': '",
-          type,
-          "', 'fortran_order': ",
-          fortran ? "True" : "False",
-          ", 'shape': ",
-          shape,
-          ", }");
-  return "\x93NUMPY" + byte(1) + byte(0) +
-      byte(static_cast<int>(header.size())) + byte(0) + header + data;
-}
 
 std::string counting(int count) {
   std::string bytes;
@@ -47,7 +27,7 @@ std::string counting(int count) {
 TEST(NpySource, BytesInFourDimensionsAreImages) {
   OpenOptions options;
   options.val_fraction = 0;
-  const Splits splits = open_npy(fixture("stored.npz"), options);
+  const Splits splits = open_npy(array_fixture("stored.npz"), options);
   const SourceInfo& info = splits.train->info();
   EXPECT_EQ(info.input, Input::image);
   EXPECT_EQ(info.channels, 3);
@@ -58,7 +38,7 @@ TEST(NpySource, BytesInFourDimensionsAreImages) {
 
 TEST(NpySource, PlanesRowsAndFortranOrderGiveTheSamePixels) {
   const TempFolder folder;
-  const std::string labels = npy("|u1", "(2,)", counting(2));
+  const std::string labels = npy_file("|u1", "(2,)", counting(2));
   // Two images of 2 x 2: value = 12 n + 6 y + 3 x + c.
   std::string planes;
   std::string fortran(24, '\0');
@@ -71,9 +51,9 @@ TEST(NpySource, PlanesRowsAndFortranOrderGiveTheSamePixels) {
           fortran[static_cast<std::size_t>(n + 2 * y + 4 * x + 8 * c)] =
               static_cast<char>(value);
         }
-  folder.write("hwc.npy", npy("|u1", "(2, 2, 2, 3)", counting(24)));
-  folder.write("chw.npy", npy("|u1", "(2, 3, 2, 2)", planes));
-  folder.write("fortran.npy", npy("|u1", "(2, 2, 2, 3)", fortran, true));
+  folder.write("hwc.npy", npy_file("|u1", "(2, 2, 2, 3)", counting(24)));
+  folder.write("chw.npy", npy_file("|u1", "(2, 3, 2, 2)", planes));
+  folder.write("fortran.npy", npy_file("|u1", "(2, 2, 2, 3)", fortran, true));
   for (const char* name : {"hwc", "chw", "fortran"}) {
     folder.write(cat(name, "_labels.npy"), labels);
     const auto path = folder.path() / cat(name, ".npy");
@@ -88,7 +68,7 @@ TEST(NpySource, PlanesRowsAndFortranOrderGiveTheSamePixels) {
 }
 
 TEST(NpySource, FloatsAreNumbersAndFloatTargetsARegression) {
-  const Splits splits = open_npy(fixture("deflated.npz"), {});
+  const Splits splits = open_npy(array_fixture("deflated.npz"), {});
   const SourceInfo& info = splits.train->info();
   EXPECT_EQ(info.input, Input::numbers);
   EXPECT_THAT(info.shape, ElementsAre(40));
@@ -104,10 +84,10 @@ TEST(NpySource, FloatsAreNumbersAndFloatTargetsARegression) {
 
 TEST(NpySource, AFolderOfArraysMayBringItsValidation) {
   const TempFolder folder;
-  folder.write("X_train.npy", npy("|u1", "(2, 3)", counting(6)));
-  folder.write("y_train.npy", npy("|u1", "(2, 1)", counting(2)));
-  folder.write("x_val.npy", npy("|u1", "(1, 3)", counting(3)));
-  folder.write("y_val.npy", npy("|u1", "(1,)", byte(4)));
+  folder.write("X_train.npy", npy_file("|u1", "(2, 3)", counting(6)));
+  folder.write("y_train.npy", npy_file("|u1", "(2, 1)", counting(2)));
+  folder.write("x_val.npy", npy_file("|u1", "(1, 3)", counting(3)));
+  folder.write("y_val.npy", npy_file("|u1", "(1,)", byte(4)));
   const Splits splits = open_npy(folder.path(), {});
   EXPECT_EQ(splits.train->size(), 2);
   EXPECT_EQ(splits.val->size(), 1);
@@ -121,10 +101,10 @@ TEST(NpySource, AFolderOfArraysMayBringItsValidation) {
 TEST(NpySource, OneFileFindsItsLabelsBesideIt) {
   const TempFolder folder;
   const auto path =
-      folder.write("digits.npy", npy("|u1", "(10, 2, 2)", counting(40)));
+      folder.write("digits.npy", npy_file("|u1", "(10, 2, 2)", counting(40)));
   EXPECT_THAT(
       complaint([&] { open_npy(path, {}); }), HasSubstr("digits_labels.npy"));
-  folder.write("digits_labels.npy", npy("|i1", "(10,)", counting(10)));
+  folder.write("digits_labels.npy", npy_file("|i1", "(10,)", counting(10)));
   const Splits splits = open_npy(path, {});
   EXPECT_EQ(splits.train->size(), 9);
   EXPECT_EQ(splits.val->size(), 1);
@@ -133,29 +113,29 @@ TEST(NpySource, OneFileFindsItsLabelsBesideIt) {
 
 TEST(NpySource, WhatDoesNotGoTogetherIsRefused) {
   const TempFolder folder;
-  const auto x = folder.write("x.npy", npy("|u1", "(2, 3)", counting(6)));
-  const auto y = folder.write("y.npy", npy("|u1", "(3,)", counting(3)));
+  const auto x = folder.write("x.npy", npy_file("|u1", "(2, 3)", counting(6)));
+  const auto y = folder.write("y.npy", npy_file("|u1", "(3,)", counting(3)));
   EXPECT_THAT(
       complaint([&] { open_npy(folder.path(), {}); }),
       HasSubstr("are 3 and not 2"));
-  folder.write("y.npy", npy("|i1", "(2,)", byte(0) + byte(-1)));
+  folder.write("y.npy", npy_file("|i1", "(2,)", byte(0) + byte(-1)));
   EXPECT_THAT(
       complaint([&] { open_npy(folder.path(), {}); }),
       HasSubstr("number 1 is -1"));
-  folder.write("y.npy", npy("|u1", "(2,)", counting(2)));
-  folder.write("x.npy", npy("|u1", "(2, 5, 2, 4)", counting(80)));
+  folder.write("y.npy", npy_file("|u1", "(2,)", counting(2)));
+  folder.write("x.npy", npy_file("|u1", "(2, 5, 2, 4)", counting(80)));
   EXPECT_THAT(
       complaint([&] { open_npy(folder.path(), {}); }),
       HasSubstr("one or three channels"));
-  folder.write("x.npy", npy("|u1", "()", counting(1)));
+  folder.write("x.npy", npy_file("|u1", "()", counting(1)));
   EXPECT_THROW(open_npy(folder.path(), {}), Error);
-  folder.write("x.npy", npy("|u1", "(0, 3)", ""));
+  folder.write("x.npy", npy_file("|u1", "(0, 3)", ""));
   EXPECT_THROW(open_npy(folder.path(), {}), Error);
 }
 
 TEST(NpySource, AFolderWithoutAKnownPairListsWhatIsThere) {
   const TempFolder folder;
-  folder.write("weights.npy", npy("|u1", "(2, 3)", counting(6)));
+  folder.write("weights.npy", npy_file("|u1", "(2, 3)", counting(6)));
   const std::string error = complaint([&] { open_npy(folder.path(), {}); });
   EXPECT_THAT(error, HasSubstr("weights"));
   EXPECT_THAT(error, HasSubstr("x/y"));

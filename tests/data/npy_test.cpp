@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "format_bytes.h"
+#include "npy_file.h"
 #include "temper/data/npz.h"
 #include "tests/complaint.h"
 #include "tests/paths.h"
@@ -15,15 +16,13 @@
 namespace temper::data {
 namespace {
 
-using ::testing::HasSubstr;
+using testing::HasSubstr;
 using tests::complaint;
 using tests::TempFolder;
 
-std::filesystem::path fixture(const std::string& name) {
-  return tests::fixtures() / "arrays" / name;
-}
-
-std::string npy(const std::string& header, const std::string& data = "") {
+std::string npy_with_header(
+    const std::string& header,
+    const std::string& data = "") {
   std::string file = "\x93NUMPY" + byte(1) + byte(0);
   file += static_cast<char>(header.size() & 255);
   file += static_cast<char>(header.size() >> 8);
@@ -36,7 +35,7 @@ NpyHeader parse(const std::string& file) {
 }
 
 NpyHeader parse_dict(const std::string& header) {
-  return parse(npy(header));
+  return parse(npy_with_header(header));
 }
 
 // All of an array, row by row, as floats.
@@ -60,7 +59,7 @@ TEST(Npy, WhatNumpyWritesComesBackInEveryTypeOrderAndVersion) {
         "little_u4", "little_i4", "big_u4",    "little_i8", "little_u8",
         "big_i8",    "little_f2", "big_f2",    "little_f4", "big_f4",
         "little_f8", "big_f8",    "fortran",   "version_2", "version_3"}) {
-    const NpyArray array = map_npy(fixture(std::string(name) + ".npy"));
+    const NpyArray array = map_npy(array_fixture(std::string(name) + ".npy"));
     EXPECT_EQ(array.header.shape, (std::vector<std::int64_t>{2, 3, 4}));
     EXPECT_EQ(floats(array), counting) << name;
     if (!array.header.is_integer()) continue;
@@ -73,11 +72,11 @@ TEST(Npy, WhatNumpyWritesComesBackInEveryTypeOrderAndVersion) {
   }
   for (std::size_t i = 0; i < 24; ++i)
     counting[i] = i % 2 == 1 ? 1.0F : 0.0F;
-  EXPECT_EQ(floats(map_npy(fixture("b1.npy"))), counting);
+  EXPECT_EQ(floats(map_npy(array_fixture("b1.npy"))), counting);
 }
 
 TEST(Npy, HalvesKeepSignsSubnormalsAndInfinity) {
-  const auto halves = floats(map_npy(fixture("negative_halves.npy")));
+  const auto halves = floats(map_npy(array_fixture("negative_halves.npy")));
   EXPECT_EQ(
       halves,
       (std::vector<float>{
@@ -101,11 +100,13 @@ TEST(Npy, NegativeIntegersStayNegative) {
 
 TEST(Npy, ObjectsRecordsAndTextAreRefusedWithTheReason) {
   EXPECT_THAT(
-      complaint([] { map_npy(fixture("objects.npy")); }), HasSubstr("pickle"));
+      complaint([] { map_npy(array_fixture("objects.npy")); }),
+      HasSubstr("pickle"));
   EXPECT_THAT(
-      complaint([] { map_npy(fixture("records.npy")); }), HasSubstr("fields"));
+      complaint([] { map_npy(array_fixture("records.npy")); }),
+      HasSubstr("fields"));
   EXPECT_THAT(
-      complaint([] { map_npy(fixture("text.npy")); }), HasSubstr("text"));
+      complaint([] { map_npy(array_fixture("text.npy")); }), HasSubstr("text"));
 }
 
 TEST(Npy, TheHeaderIsReadStrictly) {
@@ -144,9 +145,9 @@ TEST(Npy, TheHeaderIsReadStrictly) {
 }
 
 TEST(Npy, ACutFileIsAnErrorAtEveryLength) {
-  const std::string whole =
-      npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }\n",
-          "12345678");
+  const std::string whole = npy_with_header(
+      "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }\n",
+      "12345678");
   for (std::size_t length = 0; length < whole.size(); ++length) {
     const std::string cut = whole.substr(0, length);
     EXPECT_THROW(
@@ -161,14 +162,14 @@ TEST(Npy, ACutFileIsAnErrorAtEveryLength) {
 
 TEST(Npz, StoredAndDeflatedMembersAreRead) {
   EXPECT_EQ(
-      npz_names(fixture("stored.npz")),
+      npz_names(array_fixture("stored.npz")),
       (std::vector<std::string>{"images", "labels"}));
-  const NpyArray labels = read_npz(fixture("stored.npz"), "labels");
+  const NpyArray labels = read_npz(array_fixture("stored.npz"), "labels");
   EXPECT_EQ(floats(labels), (std::vector<float>{2, 0, 1, 2}));
-  const NpyArray rows = read_npz(fixture("deflated.npz"), "X_train");
+  const NpyArray rows = read_npz(array_fixture("deflated.npz"), "X_train");
   EXPECT_EQ(floats(rows)[49 * 40], 49.0F);
   EXPECT_THAT(
-      complaint([] { read_npz(fixture("stored.npz"), "weights"); }),
+      complaint([] { read_npz(array_fixture("stored.npz"), "weights"); }),
       HasSubstr("no array weights"));
 }
 
@@ -177,7 +178,7 @@ TEST(Npz, WhatIsNotAZipOrIsDamagedIsAnError) {
   const auto path = folder.write("a.npz", "not a zip archive at all");
   EXPECT_THROW(npz_names(path), Error);
   EXPECT_THROW(npz_names(folder.path() / "missing.npz"), Error);
-  std::ifstream in(fixture("stored.npz"), std::ios::binary);
+  std::ifstream in(array_fixture("stored.npz"), std::ios::binary);
   std::string damaged(std::istreambuf_iterator<char>(in), {});
   damaged[200] ^= 0x55; // in the numbers: the checksum tells
   folder.write("a.npz", damaged);
@@ -186,7 +187,7 @@ TEST(Npz, WhatIsNotAZipOrIsDamagedIsAnError) {
 
 TEST(Npz, AnAnnouncedSizeMustBeBelievable) {
   const TempFolder folder;
-  std::ifstream in(fixture("stored.npz"), std::ios::binary);
+  std::ifstream in(array_fixture("stored.npz"), std::ios::binary);
   std::string bomb(std::istreambuf_iterator<char>(in), {});
   // The uncompressed size in the central directory, of every member.
   for (auto at = bomb.find("PK\x01\x02"); at != std::string::npos;

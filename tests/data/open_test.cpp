@@ -10,22 +10,23 @@
 namespace temper::data {
 namespace {
 
-using ::testing::HasSubstr;
+using testing::HasSubstr;
 using tests::complaint;
 using tests::TempFolder;
 
-std::string refusal(const std::string& name) {
+std::string open_refusal(const std::string& name) {
   return complaint([&] { open_source(name, {}); });
 }
 
 TEST(OpenSource, AnUnknownNameGetsTheNearestOne) {
-  EXPECT_THAT(refusal("cifar"), HasSubstr("Did you mean cifar10?"));
+  EXPECT_THAT(open_refusal("cifar"), HasSubstr("Did you mean cifar10?"));
   EXPECT_THAT(
-      refusal("fashionmnist"), HasSubstr("Did you mean fashion-mnist?"));
-  EXPECT_THAT(refusal("cvs:a/b.csv"), HasSubstr("Did you mean csv:a/b.csv?"));
-  EXPECT_THAT(refusal("xyzzyplugh"), HasSubstr("There are cifar10"));
-  EXPECT_THAT(refusal(""), HasSubstr("no data source ''"));
-  EXPECT_THAT(refusal("csv:"), HasSubstr("Write csv:PATH"));
+      open_refusal("fashionmnist"), HasSubstr("Did you mean fashion-mnist?"));
+  EXPECT_THAT(
+      open_refusal("cvs:a/b.csv"), HasSubstr("Did you mean csv:a/b.csv?"));
+  EXPECT_THAT(open_refusal("xyzzyplugh"), HasSubstr("There are cifar10"));
+  EXPECT_THAT(open_refusal(""), HasSubstr("no data source ''"));
+  EXPECT_THAT(open_refusal("csv:"), HasSubstr("Write csv:PATH"));
 }
 
 TEST(OpenSource, TheDefaultNeedsNothingThatIsNotHere) {

@@ -94,7 +94,7 @@ TEST(Pack, KeepsImagesOfDifferentSizes) {
 }
 
 // Reads all of a pack; what it finds, or "" for an error.
-std::string contents(const std::filesystem::path& path) {
+std::string pack_contents(const std::filesystem::path& path) {
   try {
     const Splits splits = open_pack(path, {});
     std::string all;
@@ -117,14 +117,14 @@ TEST(Pack, AFlippedBitAnywhereIsFoundOrHarmless) {
   const auto path = place / "small.tpk";
   write_pack(made(3, 0, 3), path);
   const std::string good = read_bytes(path);
-  const std::string expected = contents(path);
+  const std::string expected = pack_contents(path);
   ASSERT_FALSE(expected.empty());
   int found = 0;
   for (std::size_t at = 0; at < good.size(); ++at) {
     std::string bad = good;
     bad[at] = static_cast<char>(bad[at] ^ (1 << (at % 8)));
     write_bytes(path, bad);
-    const std::string read = contents(path);
+    const std::string read = pack_contents(path);
     found += read.empty();
     EXPECT_TRUE(read.empty() || read == expected) << "byte " << at;
   }
@@ -138,10 +138,10 @@ TEST(Pack, EveryTruncationIsFound) {
   const std::string good = read_bytes(path);
   for (std::size_t length = 0; length < good.size(); length += 3) {
     write_bytes(path, good.substr(0, length));
-    EXPECT_EQ(contents(path), "") << length;
+    EXPECT_EQ(pack_contents(path), "") << length;
   }
   write_bytes(path, good + "x");
-  EXPECT_EQ(contents(path), "");
+  EXPECT_EQ(pack_contents(path), "");
 }
 
 TEST(Pack, ADamagedRecordIsABadSampleAndTheOthersAreNot) {

@@ -7,7 +7,7 @@
 namespace temper::data {
 namespace {
 
-Image counting(int width, int height, int channels) {
+Image counting_image(int width, int height, int channels) {
   Image image(width, height, channels);
   for (std::size_t i = 0; i < image.bytes(); ++i)
     image.pixels()[i] = static_cast<std::uint8_t>(37 * i + 11);
@@ -25,7 +25,7 @@ Augment normalising(int channels) {
 TEST(Place, BothLayoutsHoldTheSamePixels) {
   const RandomStream stream(1, 2, 3);
   for (const int channels : {1, 3}) {
-    const Image image = counting(5, 4, channels);
+    const Image image = counting_image(5, 4, channels);
     const Placer channels_last(normalising(channels), true);
     const Placer channels_first(normalising(channels), false);
     std::vector<std::uint8_t> last(image.bytes());

@@ -18,7 +18,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using tests::complaint;
 
-std::string sum_of(const std::string& bytes) {
+std::string sha256_of(const std::string& bytes) {
   Sha256 sum;
   sum.add(bytes.data(), bytes.size());
   return sum.hex();
@@ -31,7 +31,7 @@ class Pretrained : public testing::Test {
   }
   // Called and checked as torchvision's are.
   CatalogueEntry made_up(const std::string& server) const {
-    const std::string sum = sum_of(bytes_).substr(0, 8);
+    const std::string sum = sha256_of(bytes_).substr(0, 8);
     return {
         "net-imagenet",
         "made up",

@@ -24,7 +24,7 @@ PictureSource pictures(int count, int width = 32, int height = 32) {
   return {list, {"cat", "dog"}};
 }
 
-std::uint64_t hash_of(const std::vector<SheetSample>& samples) {
+std::uint64_t sheet_hash(const std::vector<SheetSample>& samples) {
   Hasher hasher;
   for (const SheetSample& sample : samples) {
     hasher.add(static_cast<std::uint64_t>(sample.index));
@@ -38,9 +38,11 @@ TEST(SheetSamples, AreTheSameForTheSameSeedAndEpochOnly) {
   SheetOptions options;
   const auto first = sheet_samples(source, nullptr, options);
   EXPECT_EQ(first.size(), 48U);
-  EXPECT_EQ(hash_of(sheet_samples(source, nullptr, options)), hash_of(first));
+  EXPECT_EQ(
+      sheet_hash(sheet_samples(source, nullptr, options)), sheet_hash(first));
   options.epoch = 1;
-  EXPECT_NE(hash_of(sheet_samples(source, nullptr, options)), hash_of(first));
+  EXPECT_NE(
+      sheet_hash(sheet_samples(source, nullptr, options)), sheet_hash(first));
 }
 
 TEST(SheetSamples, AreNoMoreThanThereAre) {

@@ -40,7 +40,7 @@ class CountingSource final : public IndexedSource {
   SourceInfo info_;
 };
 
-std::vector<std::int64_t> contents(const IndexedSource& source) {
+std::vector<std::int64_t> labels_in(const IndexedSource& source) {
   std::vector<std::int64_t> all;
   Sample sample;
   for (std::int64_t i = 0; i < source.size(); ++i) {
@@ -54,10 +54,10 @@ std::vector<std::int64_t> contents(const IndexedSource& source) {
 TEST(Split, EverySampleIsInExactlyOnePart) {
   for (const std::int64_t size : {2, 3, 10, 63, 64, 65, 1000}) {
     const auto whole = std::make_shared<CountingSource>(size);
-    const Splits parts = split(whole, 0.1, 5);
+    const Splits parts = split_at_random(whole, 0.1, 5);
     std::set<std::int64_t> seen;
     for (const auto* part : {parts.train.get(), parts.val.get()})
-      for (const std::int64_t index : contents(*part))
+      for (const std::int64_t index : labels_in(*part))
         EXPECT_TRUE(seen.insert(index).second);
     EXPECT_EQ(static_cast<std::int64_t>(seen.size()), size);
     EXPECT_EQ(parts.val->size(), std::max<std::int64_t>(1, (size + 5) / 10));
@@ -66,23 +66,27 @@ TEST(Split, EverySampleIsInExactlyOnePart) {
 
 TEST(Split, TheSeedDecidesWhichOnes) {
   const auto whole = std::make_shared<CountingSource>(500);
-  const Splits one = split(whole, 0.2, 1);
-  EXPECT_EQ(contents(*one.val), contents(*split(whole, 0.2, 1).val));
-  EXPECT_NE(contents(*one.val), contents(*split(whole, 0.2, 2).val));
-  EXPECT_NE(one.val->fingerprint(), split(whole, 0.2, 2).val->fingerprint());
+  const Splits one = split_at_random(whole, 0.2, 1);
+  EXPECT_EQ(
+      labels_in(*one.val), labels_in(*split_at_random(whole, 0.2, 1).val));
+  EXPECT_NE(
+      labels_in(*one.val), labels_in(*split_at_random(whole, 0.2, 2).val));
+  EXPECT_NE(
+      one.val->fingerprint(),
+      split_at_random(whole, 0.2, 2).val->fingerprint());
   EXPECT_NE(one.val->fingerprint(), one.train->fingerprint());
 }
 
 TEST(Split, APartNamesTheSamplesOfTheWhole) {
   const auto whole = std::make_shared<CountingSource>(100);
-  const Splits parts = split(whole, 0.5, 3);
+  const Splits parts = split_at_random(whole, 0.5, 3);
   const std::int64_t index = *parts.val->label(7);
   EXPECT_EQ(parts.val->describe(7), whole->describe(index));
 }
 
 TEST(Split, NoFractionLeavesEverythingForTraining) {
   const auto whole = std::make_shared<CountingSource>(9);
-  const Splits parts = split(whole, 0, 3);
+  const Splits parts = split_at_random(whole, 0, 3);
   EXPECT_EQ(parts.train, whole);
   EXPECT_EQ(parts.val, nullptr);
 }
@@ -90,10 +94,11 @@ TEST(Split, NoFractionLeavesEverythingForTraining) {
 TEST(Split, WhatCannotBeDividedIsRefused) {
   const auto one = std::make_shared<CountingSource>(1);
   EXPECT_THAT(
-      complaint([&] { split(one, 0.1, 0); }), HasSubstr("too few to divide"));
+      complaint([&] { split_at_random(one, 0.1, 0); }),
+      HasSubstr("too few to divide"));
   for (const double fraction : {-0.1, 1.0, std::nan("")})
     EXPECT_THAT(
-        complaint([&] { split(one, fraction, 0); }),
+        complaint([&] { split_at_random(one, fraction, 0); }),
         HasSubstr("data.val_fraction"));
 }
 
@@ -181,7 +186,8 @@ TEST(StratifiedSplit, IsRandomWhereThatIsAskedForOrNoLabelsAreKnown) {
   options.stratified = false;
   const auto whole = std::make_shared<ImbalancedSource>();
   const Splits random = divide(whole, options);
-  const Splits plain = split(whole, options.val_fraction, options.seed);
+  const Splits plain =
+      split_at_random(whole, options.val_fraction, options.seed);
   EXPECT_EQ(random.val->fingerprint(), plain.val->fingerprint());
   options.whole = true;
   EXPECT_EQ(divide(whole, options).train, whole);

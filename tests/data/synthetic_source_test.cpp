@@ -10,7 +10,7 @@
 namespace temper::data {
 namespace {
 
-using ::testing::HasSubstr;
+using testing::HasSubstr;
 using tests::complaint;
 
 TEST(SyntheticSource, AnImageDependsOnItsIndexAlone) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "format_bytes.h"
 #include "small_image.h"
 #include "tar_writer.h"
 #include "temper/base/text.h"
@@ -19,10 +20,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using tests::complaint;
 using tests::TempFolder;
-
-Bytes bytes_in(const std::string& text) {
-  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
-}
 
 // "name=contents" of each member.
 std::vector<std::string> listed(const std::string& tar) {
@@ -101,20 +98,20 @@ TEST(TarIndex, DamageIsRefusedWithItsPlace) {
       HasSubstr("a member is cut off"));
 }
 
-std::string sample_of(int number, const std::string& label) {
+std::string tar_sample(int number, const std::string& label) {
   return tar_member(cat("d/", number, ".ppm"), small_image(number)) +
       tar_member(cat("d/", number, ".cls"), label);
 }
 
-ShardSource source_of(const std::string& shard) {
+ShardSource tar_shard(const std::string& shard) {
   return {tar_format(), index_shards(tar_format(), {shard}), {}};
 }
 
 TEST(TarSource, ReadsSamplesOfSeveralShards) {
   const TempFolder folder;
   folder.write(
-      "s-00.tar", sample_of(10, "1\n") + sample_of(11, "0") + tar_end());
-  folder.write("s-01.tar", sample_of(12, " 3 ") + tar_end());
+      "s-00.tar", tar_sample(10, "1\n") + tar_sample(11, "0") + tar_end());
+  folder.write("s-01.tar", tar_sample(12, " 3 ") + tar_end());
   OpenOptions options;
   options.val_fraction = 0;
   const Splits parts = open_tar(folder.text("s-{00..01}.tar"), options);
@@ -158,7 +155,7 @@ TEST(TarSource, LabelsComeFromClsJsonOrText) {
           tar_member("d.txt", "a caption") + tar_member("d.ppm", image) +
           tar_member("e.ppm", image) + tar_member("e.cls", "-1") +
           tar_member("f.ppm", image) + tar_member("f.json", "{broken"));
-  const ShardSource source = source_of(folder.text("a.tar"));
+  const ShardSource source = tar_shard(folder.text("a.tar"));
   EXPECT_EQ(source.label(0), 3);
   EXPECT_EQ(source.label(1), 2);
   EXPECT_EQ(source.label(2), 1);
@@ -174,8 +171,8 @@ TEST(TarSource, LabelsComeFromClsJsonOrText) {
 
 TEST(TarSource, MarkedShardsAreThePartsAndOthersAreDivided) {
   const TempFolder folder;
-  folder.write("x-train-0.tar", sample_of(1, "0") + sample_of(2, "1"));
-  folder.write("x-val-0.tar", sample_of(3, "5"));
+  folder.write("x-train-0.tar", tar_sample(1, "0") + tar_sample(2, "1"));
+  folder.write("x-val-0.tar", tar_sample(3, "5"));
   const Splits marked = open_tar(folder.text("x-*.tar"), {});
   EXPECT_EQ(marked.train->size(), 2);
   EXPECT_EQ(marked.val->size(), 1);
@@ -187,7 +184,7 @@ TEST(TarSource, MarkedShardsAreThePartsAndOthersAreDivided) {
 
 TEST(TarSource, DamagedShardsAreNamed) {
   const TempFolder folder;
-  const std::string tar = sample_of(1, "0");
+  const std::string tar = tar_sample(1, "0");
   folder.write("cut.tar", tar.substr(0, tar.size() - 512));
   folder.write("gzip.tar", "\x1F\x8B\x08 and so on");
   folder.write("none.tar", tar_member("readme", "hello"));
@@ -205,8 +202,8 @@ TEST(TarSource, DamagedShardsAreNamed) {
 
 TEST(TarSource, AShardThatShrinksLaterGivesABadSample) {
   const TempFolder folder;
-  folder.write("a.tar", sample_of(1, "0"));
-  const ShardSource source = source_of(folder.text("a.tar"));
+  folder.write("a.tar", tar_sample(1, "0"));
+  const ShardSource source = tar_shard(folder.text("a.tar"));
   folder.write("a.tar", "short");
   Sample sample;
   EXPECT_THROW(source.read(0, sample), BadSample);

@@ -10,8 +10,8 @@
 namespace temper::data {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
+using testing::ElementsAre;
+using testing::HasSubstr;
 using tests::complaint;
 using tests::TempFolder;
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "format_bytes.h"
 #include "small_image.h"
 #include "temper/base/crc32c.h"
 #include "temper/base/text.h"
@@ -20,10 +21,6 @@ using testing::HasSubstr;
 using tests::complaint;
 using tests::TempFolder;
 
-Bytes bytes_in(const std::string& text) {
-  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
-}
-
 std::string little_endian(std::uint64_t value, int bytes) {
   std::string text;
   for (int i = 0; i < bytes; ++i)
@@ -31,13 +28,13 @@ std::string little_endian(std::uint64_t value, int bytes) {
   return text;
 }
 
-std::string sum_of(const std::string& text) {
+std::string masked_sum(const std::string& text) {
   return little_endian(mask_crc32c(crc32c(bytes_in(text))), 4);
 }
 
 std::string record(const std::string& data) {
   const std::string length = little_endian(data.size(), 8);
-  return length + sum_of(length) + data + sum_of(data);
+  return length + masked_sum(length) + data + masked_sum(data);
 }
 
 std::string varint(std::uint64_t value) {
@@ -71,7 +68,7 @@ std::string example(const std::string& features) {
 }
 
 // As TensorFlow Datasets writes a picture and its class.
-std::string sample_of(int number, std::int64_t label) {
+std::string record_sample(int number, std::int64_t label) {
   return record(example(
       bytes_feature("image", small_image(number)) +
       int_feature("label", label)));
@@ -159,10 +156,10 @@ TEST(TfRecord, DamageIsRefusedWithItsPlace) {
   EXPECT_THAT(why(bad), HasSubstr("does not fit its checksum at byte 21"));
   const std::string huge = little_endian(~0ULL, 8);
   EXPECT_THAT(
-      why(huge + sum_of(huge) + "data"), HasSubstr("cut off at byte 0"));
+      why(huge + masked_sum(huge) + "data"), HasSubstr("cut off at byte 0"));
 }
 
-ShardSource source_of(const std::string& shard) {
+ShardSource record_shard(const std::string& shard) {
   return {tfrecord_format(), index_shards(tfrecord_format(), {shard}), {}};
 }
 
@@ -170,8 +167,9 @@ TEST(TfRecordSource, ReadsWhatTensorFlowDatasetsWrites) {
   const TempFolder folder;
   folder.write(
       "cifar10-train.tfrecord-00000-of-00001",
-      sample_of(10, 1) + sample_of(11, 0));
-  folder.write("cifar10-validation.tfrecord-00000-of-00001", sample_of(12, 1));
+      record_sample(10, 1) + record_sample(11, 0));
+  folder.write(
+      "cifar10-validation.tfrecord-00000-of-00001", record_sample(12, 1));
   folder.write("label.labels.txt", "airplane\nautomobile\nbird\n");
   const Splits parts = open_tfrecord(folder.text("cifar10-*"), {});
   ASSERT_EQ(parts.train->size(), 2);
@@ -203,7 +201,7 @@ TEST(TfRecordSource, ReadsTheKeysOfTheImageNetScriptsAndRawPixels) {
               bytes_feature("image_raw", "abcdef") + int_feature("height", 3) +
               int_feature("width", 2) + int_feature("depth", 1) +
               int_feature("label", 2))));
-  const ShardSource source = source_of(folder.text("a"));
+  const ShardSource source = record_shard(folder.text("a"));
   Sample sample;
   source.read(0, sample);
   EXPECT_EQ(sample.label, 7);
@@ -221,7 +219,7 @@ TEST(TfRecordSource, BadRecordsAreSamplesAndNotTheEnd) {
   const TempFolder folder;
   const std::string image = bytes_feature("image", small_image(9));
   const std::string label = int_feature("label", 1);
-  std::string flipped = sample_of(1, 1);
+  std::string flipped = record_sample(1, 1);
   flipped[60] ^= 1;
   const std::string raw = bytes_feature("image", "123456");
   const auto sized = [&](std::int64_t height, std::int64_t width) {
@@ -235,7 +233,7 @@ TEST(TfRecordSource, BadRecordsAreSamplesAndNotTheEnd) {
           record("nonsense") + record(example(raw + label)) + sized(5, 5) +
           sized(-1, -2) + sized(INT64_MAX, 3) +
           record(example(image + int_feature("label", -3))));
-  const ShardSource source = source_of(folder.text("a"));
+  const ShardSource source = record_shard(folder.text("a"));
   ASSERT_EQ(source.size(), 9);
   Sample sample;
   const auto why = [&](std::int64_t index) {
@@ -269,13 +267,13 @@ TEST(TfRecordSource, AShardMayBeginAsGzipDoes) {
   ASSERT_EQ(shard.substr(0, 2), "\x1F\x8B");
   folder.write("a", shard);
   Sample sample;
-  source_of(folder.text("a")).read(0, sample);
+  record_shard(folder.text("a")).read(0, sample);
   EXPECT_EQ(sample.label, 1);
 }
 
 TEST(TfRecordSource, DamagedOrUnlabelledShardsAreNamed) {
   const TempFolder folder;
-  folder.write("cut", sample_of(1, 1).substr(0, 40));
+  folder.write("cut", record_sample(1, 1).substr(0, 40));
   folder.write("gzip", "\x1F\x8B\x08 and so on and so on");
   folder.write("bare", record(example(bytes_feature("image", "x"))));
   const auto why = [&](const char* name) {

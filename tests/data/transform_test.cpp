@@ -20,14 +20,14 @@
 namespace temper::data {
 namespace {
 
-using Bytes = std::string;
+using Pixels = std::string;
 
-Bytes bytes_of(const Image& image) {
+Pixels pixels_of(const Image& image) {
   return {image.pixels(), image.pixels() + image.bytes()};
 }
 
 // As the loader does it.
-Bytes run(
+Pixels run(
     const Transforms& transforms,
     const RandomStream& stream,
     Image image,
@@ -36,7 +36,7 @@ Bytes run(
     auto random = stream.substream(static_cast<std::uint8_t>(n));
     transforms[n]->apply(image, spare, random);
   }
-  return bytes_of(image);
+  return pixels_of(image);
 }
 
 template <class T, class... Arguments>
@@ -57,7 +57,7 @@ Transforms all_random() {
 
 TEST(Transform, TheSameKeyGivesTheSameBytesWhateverTheBuffersHeld) {
   const auto transforms = all_random();
-  std::set<Bytes> different;
+  std::set<Pixels> different;
   for (std::uint64_t index = 0; index < 50; ++index) {
     const RandomStream stream(7, 3, index);
     const auto once = run(transforms, stream, picture(64, 48, 3, 1, 1));
@@ -104,7 +104,7 @@ TEST(Transform, AddingOneDoesNotShiftTheDrawsOfOthers) {
 
 TEST(Transform, TheFlipMirrorsAboutHalfOfTheImages) {
   const auto flip = make<HorizontalFlip>();
-  const auto before = bytes_of(picture(32, 32, 3, 0, 1));
+  const auto before = pixels_of(picture(32, 32, 3, 0, 1));
   int flipped = 0;
   for (std::uint64_t index = 0; index < 1000; ++index) {
     const RandomStream stream(1, 0, index);
@@ -116,13 +116,13 @@ TEST(Transform, TheFlipMirrorsAboutHalfOfTheImages) {
 
 TEST(Transform, ARandomCropReachesEveryPlaceAndPadsWithBlack) {
   const RandomCrop crop(32, 32, 4);
-  std::set<Bytes> places;
+  std::set<Pixels> places;
   for (std::uint64_t index = 0; index < 2000; ++index) {
     Image image = picture(32, 32, 1, 3, 1), spare; // all 77
     RandomStream random(1, 0, index);
     crop.apply(image, spare, random);
     ASSERT_EQ(image.width(), 32);
-    places.insert(bytes_of(image));
+    places.insert(pixels_of(image));
   }
   EXPECT_EQ(places.size(), 81U); // 9 x 9, each with other black edges
 }
@@ -146,7 +146,7 @@ TEST(Transform, CutoutIsCutAtTheEdges) {
     Image image = picture(32, 32, 1, 3, 1), spare;
     RandomStream random(1, 0, index);
     cutout.apply(image, spare, random);
-    const auto bytes = bytes_of(image);
+    const auto bytes = pixels_of(image);
     areas.insert(static_cast<int>(std::count(bytes.begin(), bytes.end(), 0)));
   }
   EXPECT_EQ(*areas.rbegin(), 256);
@@ -160,12 +160,12 @@ TEST(Transform, EachPartOfTheColourJitterIsDrawnAnewForEachSample) {
         JitterRange{0, 0, 0.5, 0},
         JitterRange{0, 0, 0, 0.5}}) {
     const ColourJitter jitter(range);
-    std::set<Bytes> results;
+    std::set<Pixels> results;
     for (std::uint64_t index = 0; index < 100; ++index) {
       Image image = picture(16, 16, 3, 0, 1), spare;
       RandomStream random(1, 0, index);
       jitter.apply(image, spare, random);
-      results.insert(bytes_of(image));
+      results.insert(pixels_of(image));
     }
     EXPECT_GT(results.size(), 75U) << jitter.describe();
   }
@@ -188,7 +188,7 @@ TEST(Transform, ColourJitterTakesItsPartsInRandomOrder) {
     Image expected = picture(16, 16, 3, 0, 1);
     adjust_brightness(expected, brightness);
     adjust_contrast(expected, contrast);
-    if (bytes_of(image) == bytes_of(expected)) ++brightness_first;
+    if (pixels_of(image) == pixels_of(expected)) ++brightness_first;
   }
   EXPECT_GT(brightness_first, 60);
   EXPECT_LT(brightness_first, 140);
@@ -196,14 +196,14 @@ TEST(Transform, ColourJitterTakesItsPartsInRandomOrder) {
 
 TEST(Transform, GreyAndColourTurnIntoEachOther) {
   Image image = picture(8, 8, 1, 0, 1), spare;
-  const auto grey = bytes_of(image);
+  const auto grey = pixels_of(image);
   RandomStream random(1, 0, 0);
   ToRgb().apply(image, spare, random);
   EXPECT_EQ(image.channels(), 3);
   EXPECT_EQ(image.pixels()[5], static_cast<std::uint8_t>(grey[1]));
   ToGrey().apply(image, spare, random);
   EXPECT_EQ(image.channels(), 1);
-  EXPECT_EQ(bytes_of(image), grey);
+  EXPECT_EQ(pixels_of(image), grey);
 }
 
 } // namespace

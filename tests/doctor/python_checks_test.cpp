@@ -64,7 +64,9 @@ PythonReport with_torch(const std::string& version) {
   return report;
 }
 
-const Check* find(const std::vector<Check>& checks, const std::string& name) {
+const Check* find_check(
+    const std::vector<Check>& checks,
+    const std::string& name) {
   for (const auto& check : checks)
     if (check.name == name) return &check;
   return nullptr;
@@ -75,7 +77,7 @@ Check found(
     const Machine& machine,
     const std::string& name) {
   const auto checks = check_python(report, machine);
-  const auto* check = find(checks, name);
+  const auto* check = find_check(checks, name);
   if (check != nullptr) return *check;
   Check none;
   none.found = "(silent)";

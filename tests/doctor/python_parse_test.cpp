@@ -2,15 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include "marked_report.h"
 #include "temper/base/text.h"
 #include "temper/doctor/python_script.h"
 
 namespace temper::doctor {
 namespace {
-
-std::string marked(const std::string& json) {
-  return cat("\n", kReportBegin, "\n", json, "\n", kReportEnd, "\n");
-}
 
 TEST(PythonParse, WrongTypesAreNamed) {
   const auto problem = [](const char* json) {

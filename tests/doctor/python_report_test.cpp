@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "marked_report.h"
 #include "temper/base/text.h"
 #include "temper/doctor/python_script.h"
 #include "tests/base/alive.h"
@@ -40,10 +41,6 @@ constexpr const char* kMacTorch = R"({
   "cuda": {"built": false, "available": false},
   "mps": {"built": true, "available": true, "usable": true,
           "float64": false}})";
-
-std::string marked(const std::string& json) {
-  return cat("\n", kReportBegin, "\n", json, "\n", kReportEnd, "\n");
-}
 
 // A folder with one shell script that plays the interpreter.
 class FakePython : public testing::Test {

@@ -7,8 +7,8 @@
 namespace temper::graph {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
+using testing::ElementsAre;
+using testing::IsEmpty;
 
 Node on_x(const std::string& op, std::vector<NamedArgument> more = {}) {
   more.insert(more.begin(), {"self", TensorName{"x"}});

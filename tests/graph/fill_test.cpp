@@ -6,18 +6,13 @@
 #include <cmath>
 #include <cstring>
 
+#include "float_values.h"
 #include "temper/base/error.h"
 #include "temper/base/hash.h"
 #include "temper/base/philox.h"
 
 namespace temper::graph {
 namespace {
-
-std::vector<float> floats(const TensorData& tensor) {
-  std::vector<float> values(tensor.byte_count / sizeof(float));
-  std::memcpy(values.data(), tensor.bytes.get(), tensor.byte_count);
-  return values;
-}
 
 std::vector<float>
 drawn(const Fill& fill, std::int64_t count, std::uint64_t seed = 1) {

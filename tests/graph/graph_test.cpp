@@ -11,8 +11,8 @@
 namespace temper::graph {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
+using testing::ElementsAre;
+using testing::HasSubstr;
 
 TensorMeta matrix(std::int64_t rows, std::int64_t columns) {
   TensorMeta meta;
@@ -50,7 +50,7 @@ Program two_nodes() {
   return program;
 }
 
-std::string refusal(const std::function<void(Program&)>& damage) {
+std::string refusal_after(const std::function<void(Program&)>& damage) {
   Program program = two_nodes();
   damage(program);
   try {
@@ -66,7 +66,7 @@ TEST(Graph, a_sound_program_validates) {
 }
 
 TEST(Graph, a_node_that_reads_what_is_not_there_is_named) {
-  const std::string why = refusal([](Program& program) {
+  const std::string why = refusal_after([](Program& program) {
     program.graph.nodes[1].inputs[0].value = TensorName{"y"};
   });
   EXPECT_THAT(why, HasSubstr("node 1 (aten.linear.default in fc, net.py:7)"));
@@ -74,7 +74,7 @@ TEST(Graph, a_node_that_reads_what_is_not_there_is_named) {
 }
 
 TEST(Graph, a_cycle_is_a_value_read_before_it_is_made) {
-  const std::string why = refusal([](Program& program) {
+  const std::string why = refusal_after([](Program& program) {
     program.graph.nodes[1].inputs[0].value = TensorName{"linear"};
   });
   EXPECT_THAT(why, HasSubstr("reads linear, which nothing before it makes"));
@@ -110,7 +110,7 @@ TEST(Graph, unsound_graphs_are_refused) {
       [](Program& p) { p.weights["fc.weight"].byte_count = 20; },
       [](Program& p) { p.weights["fc.weight"].bytes = nullptr; }};
   for (std::size_t i = 0; i < damages.size(); ++i)
-    EXPECT_NE(refusal(damages[i]), "accepted") << "damage " << i;
+    EXPECT_NE(refusal_after(damages[i]), "accepted") << "damage " << i;
 }
 
 TEST(Graph, names_in_arguments_are_found) {

@@ -8,7 +8,7 @@
 namespace temper::graph {
 namespace {
 
-using ::testing::HasSubstr;
+using testing::HasSubstr;
 
 constexpr std::int64_t kBatch = 32;
 

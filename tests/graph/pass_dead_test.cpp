@@ -6,7 +6,7 @@
 namespace temper::graph {
 namespace {
 
-using ::testing::ElementsAre;
+using testing::ElementsAre;
 
 Passed cleaned(const Program& program) {
   return checked(remove_dead, program);

@@ -6,7 +6,7 @@
 namespace temper::graph {
 namespace {
 
-using ::testing::HasSubstr;
+using testing::HasSubstr;
 
 Passed folded(const Program& program) {
   return checked(fold_batch_norm, program);

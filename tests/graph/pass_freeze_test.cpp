@@ -6,7 +6,7 @@
 namespace temper::graph {
 namespace {
 
-using ::testing::HasSubstr;
+using testing::HasSubstr;
 
 Passed frozen(
     const Program& program,

@@ -10,7 +10,7 @@
 namespace temper::graph {
 namespace {
 
-using ::testing::HasSubstr;
+using testing::HasSubstr;
 
 Passed
 headed(const Program& program, std::int64_t classes, std::uint64_t seed = 1) {

@@ -6,7 +6,7 @@
 namespace temper::graph {
 namespace {
 
-using ::testing::HasSubstr;
+using testing::HasSubstr;
 
 Passed to_eval(const Program& program) {
   return checked(

@@ -5,8 +5,8 @@
 namespace temper::graph {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
+using testing::ElementsAre;
+using testing::HasSubstr;
 
 Passed marked(
     const Program& program,

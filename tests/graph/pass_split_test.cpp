@@ -6,7 +6,7 @@
 namespace temper::graph {
 namespace {
 
-using ::testing::HasSubstr;
+using testing::HasSubstr;
 
 Split split_checked(const Program& program, const std::string& value) {
   const Program before = deep_copy(program);

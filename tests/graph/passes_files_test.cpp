@@ -10,7 +10,7 @@
 namespace temper::graph {
 namespace {
 
-using ::testing::HasSubstr;
+using testing::HasSubstr;
 
 Program fixture(const std::string& name) {
   return read_pt2(pt2_fixture(name));

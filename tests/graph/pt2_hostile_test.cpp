@@ -13,8 +13,8 @@ namespace temper::graph {
 namespace {
 
 using Json = nlohmann::json;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
+using testing::AllOf;
+using testing::HasSubstr;
 
 constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
 

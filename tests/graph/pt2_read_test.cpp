@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "float_values.h"
 #include "pt2_files.h"
 #include "temper/graph/infer.h"
 #include "temper/graph/passes.h"
@@ -14,21 +15,15 @@
 namespace temper::graph {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::Not;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
 
 const Node& node_making(const Graph& graph, const std::string& value) {
   for (const Node& node : graph.nodes)
     for (const auto& name : values_made(node))
       if (name == value) return node;
   throw std::runtime_error("nothing makes " + value);
-}
-
-std::vector<float> floats(const TensorData& data) {
-  std::vector<float> values(data.byte_count / sizeof(float));
-  std::memcpy(values.data(), data.bytes.get(), data.byte_count);
-  return values;
 }
 
 TEST(ReadPt2, EveryFixtureIsReadAndSound) {

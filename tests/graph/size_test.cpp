@@ -7,7 +7,7 @@
 namespace temper::graph {
 namespace {
 
-const std::string kBatch = "Symbol('s77', positive=True, integer=True)";
+const std::string kBatchSymbol = "Symbol('s77', positive=True, integer=True)";
 
 std::int64_t at_batch_6(const std::string& expression) {
   return evaluate({0, expression}, {{"s77", 6}, {"s1", 5}});
@@ -19,17 +19,20 @@ TEST(Size, a_number_is_itself) {
 }
 
 TEST(Size, expressions_are_worked_out) {
-  EXPECT_EQ(at_batch_6(kBatch), 6);
-  EXPECT_EQ(at_batch_6("Mul(Integer(49), " + kBatch + ")"), 294);
+  EXPECT_EQ(at_batch_6(kBatchSymbol), 6);
+  EXPECT_EQ(at_batch_6("Mul(Integer(49), " + kBatchSymbol + ")"), 294);
   EXPECT_EQ(
-      at_batch_6("Add(Mul(Integer(2), " + kBatch + "), Integer(-1))"), 11);
-  EXPECT_EQ(at_batch_6("FloorDiv(" + kBatch + ", Integer(4))"), 1);
-  EXPECT_EQ(at_batch_6("CeilDiv(" + kBatch + ", Integer(4))"), 2);
-  EXPECT_EQ(at_batch_6("Mod(" + kBatch + ", Integer(4))"), 2);
-  EXPECT_EQ(at_batch_6("Pow(" + kBatch + ", Integer(2))"), 36);
-  EXPECT_EQ(at_batch_6("Max(Integer(3), Symbol('s1'), " + kBatch + ")"), 6);
+      at_batch_6("Add(Mul(Integer(2), " + kBatchSymbol + "), Integer(-1))"),
+      11);
+  EXPECT_EQ(at_batch_6("FloorDiv(" + kBatchSymbol + ", Integer(4))"), 1);
+  EXPECT_EQ(at_batch_6("CeilDiv(" + kBatchSymbol + ", Integer(4))"), 2);
+  EXPECT_EQ(at_batch_6("Mod(" + kBatchSymbol + ", Integer(4))"), 2);
+  EXPECT_EQ(at_batch_6("Pow(" + kBatchSymbol + ", Integer(2))"), 36);
   EXPECT_EQ(
-      at_batch_6("torch.utils._sympy.functions.FloorDiv(" + kBatch + ", 5)"),
+      at_batch_6("Max(Integer(3), Symbol('s1'), " + kBatchSymbol + ")"), 6);
+  EXPECT_EQ(
+      at_batch_6(
+          "torch.utils._sympy.functions.FloorDiv(" + kBatchSymbol + ", 5)"),
       1);
 }
 
@@ -41,7 +44,8 @@ TEST(Size, division_rounds_down_as_python_does) {
 }
 
 TEST(Size, its_symbols_are_found) {
-  const Size size{0, "Mul(Symbol('s1'), FloorDiv(" + kBatch + ", Integer(2)))"};
+  const Size size{
+      0, "Mul(Symbol('s1'), FloorDiv(" + kBatchSymbol + ", Integer(2)))"};
   EXPECT_EQ(symbols_of(size), (std::vector<std::string>{"s1", "s77"}));
 }
 
@@ -77,7 +81,7 @@ TEST(Size, a_linear_size_is_what_it_says) {
   EXPECT_EQ(size.value, 99);
   EXPECT_EQ(evaluate(size, {{"s77", 10}}), 491);
   EXPECT_EQ(linear_size("s77", 2, 0, 5), Size(5));
-  EXPECT_EQ(linear_size("s77", 2, 1, 0), Size(2, kBatch));
+  EXPECT_EQ(linear_size("s77", 2, 1, 0), Size(2, kBatchSymbol));
 }
 
 TEST(Size, it_reads_well) {

@@ -11,7 +11,7 @@
 namespace temper::graph {
 namespace {
 
-using ::testing::HasSubstr;
+using testing::HasSubstr;
 
 // [N, 3] of numbers to [N, 2].
 Program small_table() {
@@ -33,7 +33,7 @@ Passed wrapped(
     const InputSteps& before,
     const OutputSteps& after) {
   return checked(
-      [&](const Program& p) { return wrap(p, before, after); }, program);
+      [&](const Program& p) { return wrap_model(p, before, after); }, program);
 }
 
 std::vector<double> softmax(std::vector<double> scores, std::size_t classes) {
@@ -147,16 +147,16 @@ TEST(Wrap, EachOutputOfSeveralLabelsIsAProbability) {
 
 TEST(Wrap, WhatDoesNotFitIsRefusedWithAWayOut) {
   EXPECT_THAT(
-      refusal_of([] { wrap(small_table(), {.pixels = true}, {}); }),
+      refusal_of([] { wrap_model(small_table(), {.pixels = true}, {}); }),
       HasSubstr("not images"));
   EXPECT_THAT(
       refusal_of([] {
-        wrap(small_table(), {.mean = {1, 2}, .deviation = {1, 1}}, {});
+        wrap_model(small_table(), {.mean = {1, 2}, .deviation = {1, 1}}, {});
       }),
       HasSubstr("scaled with 2 means"));
   EXPECT_THAT(
       refusal_of([] {
-        wrap(
+        wrap_model(
             small_table(),
             {},
             {.step = OutputStep::kScale,

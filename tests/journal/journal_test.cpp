@@ -17,8 +17,8 @@
 namespace temper::journal {
 namespace {
 
-using ::testing::EndsWith;
-using ::testing::HasSubstr;
+using testing::EndsWith;
+using testing::HasSubstr;
 namespace fs = std::filesystem;
 
 class JournalFile : public ::testing::Test {

@@ -11,8 +11,8 @@
 namespace temper::journal {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::MatchesRegex;
+using testing::HasSubstr;
+using testing::MatchesRegex;
 namespace fs = std::filesystem;
 
 class Runs : public ::testing::Test {

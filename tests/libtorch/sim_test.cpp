@@ -21,7 +21,7 @@
 namespace temper::libtorch {
 namespace {
 
-using ::testing::HasSubstr;
+using testing::HasSubstr;
 
 // What the exception says that `work` ends with, LibTorch's or ours.
 template <class Work>

@@ -11,8 +11,8 @@
 namespace temper::machine {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
+using testing::ElementsAre;
+using testing::IsEmpty;
 
 Counters counters(std::uint64_t busy, std::uint64_t total) {
   Counters made;

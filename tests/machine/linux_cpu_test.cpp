@@ -9,8 +9,8 @@
 namespace temper::machine {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
+using testing::ElementsAre;
+using testing::IsEmpty;
 
 std::string cpu_file(int cpu, const std::string& name) {
   return cat("/sys/devices/system/cpu/cpu", cpu, "/", name);

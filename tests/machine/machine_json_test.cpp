@@ -12,7 +12,7 @@ nlohmann::json parsed(const Machine& machine) {
   return nlohmann::json::parse(to_json(machine));
 }
 
-Machine mac() {
+Machine whole_mac() {
   Machine machine;
   machine.platform = {"macos", "15.3", "24.3.0", "Mac14,6", "", "", false};
   machine.cpu.model = "Apple M2 Max";
@@ -27,7 +27,7 @@ Machine mac() {
 }
 
 TEST(MachineJson, ValuesComeThrough) {
-  const auto json = parsed(mac());
+  const auto json = parsed(whole_mac());
   EXPECT_EQ(json["platform"]["model"], "Mac14,6");
   EXPECT_EQ(json["cpu"]["features"][1], "bf16");
   EXPECT_EQ(json["cpu"]["usable"], 12);
@@ -40,7 +40,7 @@ TEST(MachineJson, ValuesComeThrough) {
 }
 
 TEST(MachineJson, NoLimitIsNull) {
-  auto machine = mac();
+  auto machine = whole_mac();
   EXPECT_TRUE(parsed(machine)["memory"]["limit_bytes"].is_null());
   EXPECT_TRUE(parsed(machine)["open_files"]["hard"].is_null());
   machine.memory.limit_bytes = 4096;
@@ -65,13 +65,13 @@ TEST(MachineJson, EveryFieldIsThereEvenWhenNothingIsKnown) {
 }
 
 TEST(MachineJson, FieldsKeepTheirOrderAndLinesAreIndented) {
-  const std::string text = to_json(mac());
+  const std::string text = to_json(whole_mac());
   EXPECT_EQ(text.substr(0, 33), "{\n  \"platform\": {\n    \"os\": \"maco");
   EXPECT_EQ(text.back(), '\n');
 }
 
 TEST(MachineJson, NamesThatAreNotUtf8AreReplacedNotFatal) {
-  auto machine = mac();
+  auto machine = whole_mac();
   machine.cpu.model = "chip \xff\xfe";
   EXPECT_NO_THROW(parsed(machine));
 }

@@ -6,7 +6,7 @@
 namespace temper::memory {
 namespace {
 
-using ::testing::HasSubstr;
+using testing::HasSubstr;
 
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
 

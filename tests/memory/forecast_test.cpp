@@ -3,18 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sizes.h"
+
 namespace temper::memory {
 namespace {
 
-using ::testing::HasSubstr;
-
-constexpr std::uint64_t kMiB = 1 << 20;
-
-GovernorOptions batch_of(int batch) {
-  GovernorOptions options;
-  options.batch = batch;
-  return options;
-}
+using testing::HasSubstr;
 
 // 100 MiB and 10 a sample.
 std::uint64_t peak_of(int samples) {

@@ -3,21 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sizes.h"
 #include "temper/base/error.h"
 
 namespace temper::memory {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::Not;
-
-constexpr std::uint64_t kMiB = 1 << 20;
-
-GovernorOptions batch_of(int batch) {
-  GovernorOptions options;
-  options.batch = batch;
-  return options;
-}
+using testing::HasSubstr;
+using testing::Not;
 
 MemorySample calm() {
   MemorySample sample;

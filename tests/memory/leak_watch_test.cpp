@@ -6,14 +6,13 @@
 #include <algorithm>
 #include <functional>
 
+#include "sizes.h"
 #include "temper/base/philox.h"
 
 namespace temper::memory {
 namespace {
 
-using ::testing::HasSubstr;
-
-constexpr std::uint64_t kMiB = 1 << 20;
+using testing::HasSubstr;
 
 LeakSample flat(std::int64_t update) {
   LeakSample sample;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <thread>
 
+#include "sizes.h"
 #include "temper/libtorch/out_of_memory.h"
 #include "temper/memory/cpu_allocator.h"
 #include "temper/memory/usage.h"
@@ -14,9 +15,7 @@
 namespace temper::memory {
 namespace {
 
-using ::testing::HasSubstr;
-
-constexpr std::int64_t kMiB = 1 << 20;
+using testing::HasSubstr;
 
 at::Tensor bytes(std::int64_t count) {
   return at::empty({count}, at::kByte);

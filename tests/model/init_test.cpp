@@ -12,7 +12,7 @@ namespace {
 
 using graph::Fill;
 
-ZooSettings images() {
+ZooSettings image_settings() {
   ZooSettings settings;
   settings.name = "test";
   settings.classes = 10;
@@ -29,7 +29,7 @@ Fill fill_of(const graph::Blueprint& net, const char* name) {
 }
 
 TEST(Init, resnet_starts_as_torchvisions_does) {
-  const graph::Blueprint net = resnet18(images());
+  const graph::Blueprint net = resnet18(image_settings());
   // Kaiming's normal over the outputs: 64 channels of 7x7.
   EXPECT_EQ(fill_of(net, "conv1.weight"), graph::normal(std::sqrt(2.0 / 3136)));
   EXPECT_EQ(
@@ -45,7 +45,7 @@ TEST(Init, resnet_starts_as_torchvisions_does) {
 }
 
 TEST(Init, mobilenet_starts_as_torchvisions_does) {
-  const graph::Blueprint net = mobilenet_v2(images());
+  const graph::Blueprint net = mobilenet_v2(image_settings());
   // A depthwise convolution's fan out counts all its channels.
   EXPECT_EQ(
       fill_of(net, "features.1.conv.0.0.weight"),
@@ -55,7 +55,7 @@ TEST(Init, mobilenet_starts_as_torchvisions_does) {
 }
 
 TEST(Init, vit_starts_as_timms_does) {
-  const graph::Blueprint net = vit_tiny(images());
+  const graph::Blueprint net = vit_tiny(image_settings());
   const Fill narrow = graph::truncated_normal(0.02, 2);
   EXPECT_EQ(fill_of(net, "pos_embed"), narrow);
   EXPECT_EQ(fill_of(net, "blocks.3.attn.qkv.weight"), narrow);
@@ -70,7 +70,7 @@ TEST(Init, vit_starts_as_timms_does) {
 }
 
 TEST(Init, gpt_starts_as_gpt_2_does) {
-  const graph::Blueprint net = gpt_tiny(images());
+  const graph::Blueprint net = gpt_tiny(image_settings());
   const Fill residual = graph::normal(0.02 / std::sqrt(8.0));
   EXPECT_EQ(fill_of(net, "transformer.wte.weight"), graph::normal(0.02));
   EXPECT_EQ(fill_of(net, "transformer.wpe.weight"), graph::normal(0.02));
@@ -84,15 +84,16 @@ TEST(Init, gpt_starts_as_gpt_2_does) {
 
 TEST(Init, small_networks_start_as_pytorchs_layers_do) {
   EXPECT_EQ(
-      fill_of(cnn(images()), "conv.weight"),
+      fill_of(cnn(image_settings()), "conv.weight"),
       graph::uniform(1 / std::sqrt(27.0)));
   EXPECT_EQ(
-      fill_of(cnn(images()), "conv.bias"), graph::uniform(1 / std::sqrt(27.0)));
-  EXPECT_EQ(fill_of(mlp(images()), "head.bias"), graph::uniform(0.25));
+      fill_of(cnn(image_settings()), "conv.bias"),
+      graph::uniform(1 / std::sqrt(27.0)));
+  EXPECT_EQ(fill_of(mlp(image_settings()), "head.bias"), graph::uniform(0.25));
 }
 
 TEST(Init, every_weight_is_drawn_under_its_own_name) {
-  const graph::Program net = initialise(mlp(images()), 7);
+  const graph::Program net = initialise(mlp(image_settings()), 7);
   graph::validate(net);
   const graph::TensorData& bias = net.weights.at("hidden.0.bias");
   const graph::TensorData again = graph::draw(
@@ -107,7 +108,7 @@ TEST(Init, every_weight_is_drawn_under_its_own_name) {
 }
 
 TEST(Init, a_network_beyond_all_memory_is_refused_before_it_is_made) {
-  ZooSettings vast = images();
+  ZooSettings vast = image_settings();
   vast.widths = {1'000'000, 1'000'000};
   EXPECT_THROW(initialise(mlp(vast), 0), Error);
   vast.channels = 65'536;

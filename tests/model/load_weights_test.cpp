@@ -32,7 +32,7 @@ Program resnet(std::int64_t classes, std::uint64_t seed) {
        .seed = seed});
 }
 
-std::string refusal(
+std::string load_refusal(
     const Program& program,
     const Weights& weights,
     const LoadOptions& options = {}) {
@@ -84,7 +84,8 @@ TEST(LoadWeights, PrefixesOfWrappersAreTakenOff) {
 
 TEST(LoadWeights, AnUnknownPrefixIsNotGuessedAt) {
   EXPECT_THAT(
-      refusal(resnet(10, 2), with_prefix(resnet(10, 1).weights, "encoder.")),
+      load_refusal(
+          resnet(10, 2), with_prefix(resnet(10, 1).weights, "encoder.")),
       AllOf(
           HasSubstr("0 tensors fit"),
           HasSubstr("102 missing"),
@@ -97,7 +98,7 @@ TEST(LoadWeights, AnotherClassifierNeedsANewHead) {
   const Program from = resnet(100, 1);
   const Program to = resnet(10, 2);
   EXPECT_THAT(
-      refusal(to, from.weights),
+      load_refusal(to, from.weights),
       AllOf(
           HasSubstr("2 of another shape or type"),
           HasSubstr("fc.weight  [100, 64] float32  the model has [10, 64]"),
@@ -126,7 +127,7 @@ TEST(LoadWeights, ANewHeadExcusesNothingElse) {
   from.erase("bn1.weight");
   from["layer1.0.conv1.weight"] = floats({1}, {0});
   EXPECT_THAT(
-      refusal(resnet(10, 2), from, {.new_head = true}),
+      load_refusal(resnet(10, 2), from, {.new_head = true}),
       AllOf(
           HasSubstr("bn1.weight"),
           HasSubstr("layer1.0.conv1.weight"),
@@ -138,7 +139,7 @@ TEST(LoadWeights, ALargerModelsFileIsNotASmallerOnes) {
   Weights from = resnet(10, 1).weights;
   from["layer5.weight"] = floats({1}, {0});
   EXPECT_THAT(
-      refusal(resnet(10, 2), from),
+      load_refusal(resnet(10, 2), from),
       AllOf(HasSubstr("1 left over"), HasSubstr("layer5.weight")));
   const auto loaded =
       load_weights(resnet(10, 2), from, "w", {.ignore_left_over = true});
@@ -155,7 +156,7 @@ TEST(LoadWeights, CountersOfBatchesMayBeMissing) {
   EXPECT_NO_THROW(load_weights(resnet(10, 2), from, "w"));
   from.erase("bn1.running_mean");
   EXPECT_THAT(
-      refusal(resnet(10, 2), from),
+      load_refusal(resnet(10, 2), from),
       AllOf(HasSubstr("1 missing"), HasSubstr("bn1.running_mean")));
 }
 
@@ -168,9 +169,9 @@ TEST(LoadWeights, HalfPrecisionFitsSinglePrecision) {
   EXPECT_THAT(loaded.report, HasSubstr("1 tensor made wider"));
   EXPECT_EQ(floats_in(loaded.program.weights.at("fc.bias")).front(), 2.0F);
   from["fc.bias"] = graph::make_tensor(DType::kFloat64, {10}).data;
-  EXPECT_THAT(refusal(resnet(10, 2), from), HasSubstr("[10] float64"));
+  EXPECT_THAT(load_refusal(resnet(10, 2), from), HasSubstr("[10] float64"));
   from["fc.bias"] = graph::make_tensor(DType::kInt32, {10}).data;
-  EXPECT_THAT(refusal(resnet(10, 2), from), HasSubstr("[10] int32"));
+  EXPECT_THAT(load_refusal(resnet(10, 2), from), HasSubstr("[10] int32"));
 }
 
 TEST(LoadWeights, EveryHalfHasItsValue) {
@@ -215,7 +216,7 @@ TEST(LoadWeights, ATiedTensorIsLoadedFromAnyOfItsNames) {
   Weights neither = tied.weights;
   neither.erase("embed.weight");
   neither.erase("head.weight");
-  EXPECT_THAT(refusal(tied, neither), HasSubstr("2 missing"));
+  EXPECT_THAT(load_refusal(tied, neither), HasSubstr("2 missing"));
 }
 
 } // namespace

@@ -42,7 +42,7 @@ const std::vector<std::string> kNetwork{
     "1.weight"};
 
 // The error of reading it; fails when it is read.
-std::string refusal(const fs::path& path) {
+std::string pth_refusal(const fs::path& path) {
   try {
     read_pth(path);
   } catch (const Error& error) {
@@ -142,13 +142,14 @@ TEST(Pth, ViewsAreLaidOutInOrder) {
 
 TEST(Pth, WhatWouldRunCodeIsRefusedByName) {
   EXPECT_THAT(
-      refusal(fixture("harmful")),
+      pth_refusal(fixture("harmful")),
       AllOf(
           HasSubstr("it wants to run posix.system"),
           HasSubstr("torch.save(model.state_dict()")));
-  EXPECT_THAT(refusal(fixture("harmful_beside")), HasSubstr("posix.system"));
   EXPECT_THAT(
-      refusal(fixture("whole_model")),
+      pth_refusal(fixture("harmful_beside")), HasSubstr("posix.system"));
+  EXPECT_THAT(
+      pth_refusal(fixture("whole_model")),
       AllOf(
           HasSubstr("whole Python object (torch.nn.modules.container.Seq"),
           HasSubstr("torch.save(model.state_dict()")));
@@ -156,16 +157,17 @@ TEST(Pth, WhatWouldRunCodeIsRefusedByName) {
 
 TEST(Pth, OtherKindsOfFilesSayWhatTheyAre) {
   EXPECT_THAT(
-      refusal(fixture("legacy")),
+      pth_refusal(fixture("legacy")),
       AllOf(HasSubstr("before 1.6"), HasSubstr("weights_only=True")));
-  EXPECT_THAT(refusal(fixture("script")), HasSubstr("TorchScript program"));
-  EXPECT_THAT(refusal(fixture("no_tensors")), HasSubstr("no state dict"));
-  EXPECT_THAT(refusal(fixture("a_list")), HasSubstr("no state dict"));
-  EXPECT_THAT(refusal(fixture("big_endian")), HasSubstr("byte order"));
-  EXPECT_THAT(refusal(fixture("expanded")), HasSubstr("larger than the bytes"));
+  EXPECT_THAT(pth_refusal(fixture("script")), HasSubstr("TorchScript program"));
+  EXPECT_THAT(pth_refusal(fixture("no_tensors")), HasSubstr("no state dict"));
+  EXPECT_THAT(pth_refusal(fixture("a_list")), HasSubstr("no state dict"));
+  EXPECT_THAT(pth_refusal(fixture("big_endian")), HasSubstr("byte order"));
+  EXPECT_THAT(
+      pth_refusal(fixture("expanded")), HasSubstr("larger than the bytes"));
   const WeightsPlace place;
   EXPECT_THROW(read_pth(place / "missing.pth"), Error);
-  refusal(place.write("text.pth", "these are no weights"));
+  pth_refusal(place.write("text.pth", "these are no weights"));
 }
 
 // Pickles spelled by hand: each must end in a sentence.

@@ -17,7 +17,7 @@ struct Attack {
   const char* sentence;
 };
 
-std::string tensor(const std::string& fields) {
+std::string tensor_header(const std::string& fields) {
   return "{\"w\":{" + fields + "}}";
 }
 // The file with this header and eight bytes of data.
@@ -52,7 +52,7 @@ std::vector<Attack> attacks() {
        eight("{" + good + R"(,"\u0077":{}})"),
        "w twice"},
       {"same_field_twice",
-       eight(tensor(R"("dtype":"F32","dtype":"F16")")),
+       eight(tensor_header(R"("dtype":"F32","dtype":"F16")")),
        "dtype twice"},
       {"metadata_twice",
        eight(R"({"__metadata__":{},"__metadata__":{}})"),
@@ -66,51 +66,59 @@ std::vector<Attack> attacks() {
       {"tensor_is_null", eight(R"({"w":null})"), "w is null"},
       {"tensor_is_list", eight(R"({"w":[]})"), "w is a list"},
       {"no_dtype",
-       eight(tensor(R"("shape":[2],"data_offsets":[0,8])")),
+       eight(tensor_header(R"("shape":[2],"data_offsets":[0,8])")),
        "lacks"},
-      {"no_fields", eight(tensor("")), "lacks"},
+      {"no_fields", eight(tensor_header("")), "lacks"},
       {"unknown_field",
-       eight(tensor(R"("stride":[1])")),
+       eight(tensor_header(R"("stride":[1])")),
        "unknown field stride"},
       {"unknown_dtype",
-       eight(tensor(R"("dtype":"F8_E4M3","shape":[8],"data_offsets":[0,8])")),
+       eight(tensor_header(
+           R"("dtype":"F8_E4M3","shape":[8],"data_offsets":[0,8])")),
        "type F8_E4M3, which temper does not read"},
-      {"dtype_number", eight(tensor(R"("dtype":7)")), "dtype of tensor w is"},
-      {"dtype_list", eight(tensor(R"("dtype":["F32"])")), "is a list"},
-      {"shape_text", eight(tensor(R"("shape":"2")")), "is text"},
-      {"shape_nested", eight(tensor(R"("shape":[[2]])")), "is a list"},
-      {"shape_negative", eight(tensor(R"("shape":[-2])")), "negative"},
-      {"shape_fraction", eight(tensor(R"("shape":[2.0])")), "not whole"},
+      {"dtype_number",
+       eight(tensor_header(R"("dtype":7)")),
+       "dtype of tensor w is"},
+      {"dtype_list", eight(tensor_header(R"("dtype":["F32"])")), "is a list"},
+      {"shape_text", eight(tensor_header(R"("shape":"2")")), "is text"},
+      {"shape_nested", eight(tensor_header(R"("shape":[[2]])")), "is a list"},
+      {"shape_negative", eight(tensor_header(R"("shape":[-2])")), "negative"},
+      {"shape_fraction", eight(tensor_header(R"("shape":[2.0])")), "not whole"},
       {"shape_of_20_digits",
-       eight(tensor(R"("shape":[99999999999999999999])")),
+       eight(tensor_header(R"("shape":[99999999999999999999])")),
        "too large"},
       {"shape_beyond_int64",
-       eight(tensor(R"("shape":[9223372036854775808])")),
+       eight(tensor_header(R"("shape":[9223372036854775808])")),
        "has a size of"},
       {"shape_overflows",
-       eight(tensor(R"("dtype":"F32","data_offsets":[0,8],)"
-                    R"("shape":[4611686018427387906])")),
+       eight(tensor_header(R"("dtype":"F32","data_offsets":[0,8],)"
+                           R"("shape":[4611686018427387906])")),
        "does not fill"},
       {"shape_overflows_in_two",
-       eight(tensor(R"("dtype":"F64","data_offsets":[0,8],)"
-                    R"("shape":[4294967296,536870912,4294967297])")),
+       eight(tensor_header(R"("dtype":"F64","data_offsets":[0,8],)"
+                           R"("shape":[4294967296,536870912,4294967297])")),
        "does not fill"},
       {"shape_too_small",
-       eight(tensor(R"("dtype":"F32","shape":[1],"data_offsets":[0,8])")),
+       eight(
+           tensor_header(R"("dtype":"F32","shape":[1],"data_offsets":[0,8])")),
        "does not fill"},
-      {"one_offset", eight(tensor(R"("data_offsets":[0])")), "no two offsets"},
+      {"one_offset",
+       eight(tensor_header(R"("data_offsets":[0])")),
+       "no two offsets"},
       {"three_offsets",
-       eight(tensor(R"("data_offsets":[0,8,8])")),
+       eight(tensor_header(R"("data_offsets":[0,8,8])")),
        "more than two"},
       {"backwards",
-       eight(tensor(R"("dtype":"F32","shape":[2],"data_offsets":[8,0])")),
+       eight(
+           tensor_header(R"("dtype":"F32","shape":[2],"data_offsets":[8,0])")),
        "ends before it begins"},
       {"beyond_the_end",
-       eight(tensor(R"("dtype":"F32","shape":[3],"data_offsets":[0,12])")),
+       eight(
+           tensor_header(R"("dtype":"F32","shape":[3],"data_offsets":[0,12])")),
        "ends at byte 12 of 8"},
       {"far_beyond_the_end",
-       eight(tensor(R"("dtype":"U8","shape":[0],"data_offsets":)"
-                    R"([18446744073709551615,18446744073709551615])")),
+       eight(tensor_header(R"("dtype":"U8","shape":[0],"data_offsets":)"
+                           R"([18446744073709551615,18446744073709551615])")),
        "ends at byte"},
       {"overlap",
        eight(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},)"
@@ -121,19 +129,21 @@ std::vector<Attack> attacks() {
              R"("b":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})"),
        "tensor b overlaps"},
       {"hole_at_the_front",
-       eight(tensor(R"("dtype":"F32","shape":[1],"data_offsets":[4,8])")),
+       eight(
+           tensor_header(R"("dtype":"F32","shape":[1],"data_offsets":[4,8])")),
        "4 bytes before tensor w are nobody's"},
       {"hole_in_the_middle",
        eight(R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},)"
              R"("b":{"dtype":"U8","shape":[5],"data_offsets":[3,8]}})"),
        "1 bytes before tensor b"},
       {"something_behind",
-       eight(tensor(R"("dtype":"F32","shape":[1],"data_offsets":[0,4])")),
+       eight(
+           tensor_header(R"("dtype":"F32","shape":[1],"data_offsets":[0,4])")),
        "last 4 bytes are nobody's"},
       {"no_tensor_but_data", eight("{}"), "last 8 bytes"},
       {"bools_that_are_none",
        safetensors_bytes(
-           tensor(R"("dtype":"BOOL","shape":[2],"data_offsets":[0,2])"),
+           tensor_header(R"("dtype":"BOOL","shape":[2],"data_offsets":[0,2])"),
            "\1\2"),
        "not all true and false"},
       {"controls_in_a_name",
@@ -149,7 +159,7 @@ std::vector<Attack> attacks() {
     ones += ",1";
   all.push_back(
       {"many_dimensions",
-       eight(tensor("\"shape\":[" + ones + "]")),
+       eight(tensor_header("\"shape\":[" + ones + "]")),
        "more than 64 dimensions"});
   return all;
 }

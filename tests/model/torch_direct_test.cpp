@@ -162,18 +162,18 @@ graph::Program program_of(const Case& asked) {
   return graph.finish();
 }
 
-struct Outcome {
+struct DirectOutcome {
   std::map<std::string, at::Tensor> tensors;
 };
 
-Outcome run(const Case& asked, bool direct) {
+DirectOutcome run(const Case& asked, bool direct) {
   ExecutorOptions options;
   options.direct = direct;
   GraphModule module(program_of(asked), options);
   at::manual_seed(5);
   const at::Tensor result = module.forward({});
   result.to(at::kDouble).pow(2).sum().backward();
-  Outcome outcome;
+  DirectOutcome outcome;
   outcome.tensors["result"] = result.detach();
   for (const auto& parameter : module.parameters())
     if (parameter.tensor.grad().defined())
@@ -185,8 +185,8 @@ Outcome run(const Case& asked, bool direct) {
 
 TEST(DirectCalls, give_the_bits_of_the_boxed_ones) {
   for (const auto& asked : cases()) {
-    const Outcome direct = run(asked, true);
-    const Outcome boxed = run(asked, false);
+    const DirectOutcome direct = run(asked, true);
+    const DirectOutcome boxed = run(asked, false);
     ASSERT_EQ(direct.tensors.size(), boxed.tensors.size()) << asked.op;
     EXPECT_EQ(direct.tensors.count("x"), 1U) << asked.op << " has a gradient";
     for (const auto& [name, tensor] : direct.tensors) {

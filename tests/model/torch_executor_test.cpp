@@ -36,7 +36,7 @@ SmallGraph linear() {
 }
 
 // What forward says about these inputs: message, then hint.
-std::string refusal(
+std::string input_refusal(
     GraphModule& module,
     const std::vector<at::Tensor>& inputs) {
   try {
@@ -47,7 +47,7 @@ std::string refusal(
   return "taken";
 }
 
-std::string refusal(const graph::Program& program) {
+std::string input_refusal(const graph::Program& program) {
   try {
     const GraphModule module(program);
   } catch (const Error& error) {
@@ -61,25 +61,25 @@ TEST(Inputs, of_another_kind_are_refused_in_one_sentence) {
   const std::string expected =
       "input x is expected as float32 [batch, 3, 4, 4], given as ";
   EXPECT_THAT(
-      refusal(module, {at::zeros({2, 3, 4, 4}, at::kDouble)}),
+      input_refusal(module, {at::zeros({2, 3, 4, 4}, at::kDouble)}),
       AllOf(
           HasSubstr(expected + "float64 [2, 3, 4, 4]."),
           HasSubstr("to(torch.float32)")));
   EXPECT_THAT(
-      refusal(module, {at::zeros({2, 1, 4, 4})}),
+      input_refusal(module, {at::zeros({2, 1, 4, 4})}),
       HasSubstr(expected + "float32 [2, 1, 4, 4]."));
   EXPECT_THAT(
-      refusal(module, {at::zeros({2, 4, 4, 3})}),
+      input_refusal(module, {at::zeros({2, 4, 4, 3})}),
       AllOf(HasSubstr(expected), HasSubstr("permute(0, 3, 1, 2)")));
   EXPECT_THAT(
-      refusal(module, {at::zeros({3, 4, 4})}),
+      input_refusal(module, {at::zeros({3, 4, 4})}),
       AllOf(HasSubstr(expected), HasSubstr("unsqueeze(0)")));
   EXPECT_THAT(
-      refusal(module, {at::zeros({65, 3, 4, 4})}),
+      input_refusal(module, {at::zeros({65, 3, 4, 4})}),
       HasSubstr("outside the sizes it was exported for (2 to 64)"));
   EXPECT_THAT(
-      refusal(module, {}), HasSubstr("the model takes 1 input, given 0"));
-  EXPECT_EQ(refusal(module, {at::zeros({1, 3, 4, 4})}), "taken");
+      input_refusal(module, {}), HasSubstr("the model takes 1 input, given 0"));
+  EXPECT_EQ(input_refusal(module, {at::zeros({1, 3, 4, 4})}), "taken");
 }
 
 TEST(Inputs, of_another_batch_than_a_fixed_one_are_explained) {
@@ -88,7 +88,7 @@ TEST(Inputs, of_another_batch_than_a_fixed_one_are_explained) {
       .node("aten.relu.default", "y", {{"self", tensor("x")}});
   GraphModule module(graph.finish());
   EXPECT_THAT(
-      refusal(module, {at::zeros({5, 3})}),
+      input_refusal(module, {at::zeros({5, 3})}),
       AllOf(
           HasSubstr("float32 [4, 3], given as float32 [5, 3]"),
           HasSubstr("dynamic_shapes")));
@@ -104,7 +104,7 @@ TEST(Inputs, that_share_a_size_must_agree) {
           {{"self", tensor("x")}, {"other", tensor("z")}});
   GraphModule module(graph.finish());
   EXPECT_THAT(
-      refusal(module, {at::zeros({4, 3}), at::zeros({5, 3})}),
+      input_refusal(module, {at::zeros({4, 3}), at::zeros({5, 3})}),
       HasSubstr("input z is expected as float32 [batch, 3], given as float32 "
                 "[5, 3], but batch was 4 before"));
 }
@@ -115,7 +115,7 @@ TEST(Operators, that_fail_name_module_line_and_shapes) {
       "aten.view.default", "z", {{"self", tensor("y")}, {"size", Ints{7, 7}}});
   GraphModule module(graph.finish());
   EXPECT_THAT(
-      refusal(module, {at::zeros({2, 3, 4, 4})}),
+      input_refusal(module, {at::zeros({2, 3, 4, 4})}),
       AllOf(
           HasSubstr("aten.view.default of tail (net.py:7) failed on float32 "
                     "[2, 3, 4, 5]: "),
@@ -160,14 +160,14 @@ TEST(Operators, that_this_libtorch_lacks_are_refused_before_anything_runs) {
   SmallGraph graph = linear();
   graph.node("aten.from_the_future.default", "z", {{"self", tensor("y")}});
   EXPECT_THAT(
-      refusal(graph.finish()),
+      input_refusal(graph.finish()),
       AllOf(
           HasSubstr("aten.from_the_future.default of head (net.py:7) cannot "
                     "run: LibTorch "),
           HasSubstr("newer")));
   SmallGraph foreign = linear();
   foreign.node("mylib.magic.default", "z", {{"self", tensor("y")}});
-  EXPECT_THAT(refusal(foreign.finish()), HasSubstr("extension"));
+  EXPECT_THAT(input_refusal(foreign.finish()), HasSubstr("extension"));
 }
 
 TEST(Operators, with_arguments_that_this_libtorch_lacks_are_refused) {
@@ -176,7 +176,7 @@ TEST(Operators, with_arguments_that_this_libtorch_lacks_are_refused) {
       "aten.relu.default", "z", {{"self", tensor("y")}, {"steepness", kTwo}});
   graph.edit().graph.nodes.back().op = "aten.celu.default";
   EXPECT_THAT(
-      refusal(graph.finish()),
+      input_refusal(graph.finish()),
       HasSubstr("aten.celu.default of head (net.py:7): argument steepness is "
                 "unknown to this LibTorch"));
 }
@@ -272,8 +272,9 @@ TEST(Numbers, that_an_export_asserts_are_looked_at) {
   graph.edit().graph.tensors.erase("none");
   graph.node("aten.relu.default", "y", {{"self", tensor("x")}});
   GraphModule module(graph.finish());
-  EXPECT_EQ(refusal(module, {at::zeros({2})}), "taken");
-  EXPECT_THAT(refusal(module, {at::zeros({3})}), HasSubstr("too many rows"));
+  EXPECT_EQ(input_refusal(module, {at::zeros({2})}), "taken");
+  EXPECT_THAT(
+      input_refusal(module, {at::zeros({3})}), HasSubstr("too many rows"));
 }
 
 TEST(Index, takes_lists_with_holes) {
@@ -362,7 +363,8 @@ TEST(Kernels, handed_in_run_instead) {
   const at::Tensor x = at::randn({2, 3, 4, 4});
   EXPECT_TRUE(
       at::equal(module.forward({x}), at::relu(plain.forward({x})) * 3.0));
-  EXPECT_THAT(refusal(graph.finish()), HasSubstr("temper.scaled_relu.default"));
+  EXPECT_THAT(
+      input_refusal(graph.finish()), HasSubstr("temper.scaled_relu.default"));
 }
 
 TEST(Outputs, of_functional_graphs_move_buffers) {

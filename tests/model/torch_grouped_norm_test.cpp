@@ -14,7 +14,7 @@
 namespace temper::model {
 namespace {
 
-using ::testing::ElementsAre;
+using testing::ElementsAre;
 
 TEST(GroupedNorm, WhatIsLeftOverBelongsToTheLastGroup) {
   EXPECT_THAT(group_sizes(37, 8), ElementsAre(8, 8, 8, 13));

@@ -22,8 +22,8 @@ std::filesystem::path temporary(const char* name) {
       cat("temper-opaque-", ::getpid(), "-", name);
 }
 
-struct Net : torch::nn::Module {
-  Net() : norm(4), fc(4, 3) {
+struct NormNet : torch::nn::Module {
+  NormNet() : norm(4), fc(4, 3) {
     register_module("norm", norm);
     register_module("fc", fc);
   }
@@ -77,7 +77,7 @@ void expect_module_manners(Module& module) {
 }
 
 TEST(Opaque, nn_modules_train_and_evaluate) {
-  const auto module = make_opaque(std::make_shared<Net>());
+  const auto module = make_opaque(std::make_shared<NormNet>());
   expect_module_manners(*module);
 }
 

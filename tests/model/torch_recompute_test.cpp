@@ -52,21 +52,21 @@ struct BytesInUse : c10::MemoryReportingInfoBase {
 };
 #pragma GCC diagnostic pop
 
-struct Outcome {
+struct TrainOutcome {
   std::vector<at::Tensor> tensors; // loss, gradients, buffers
   std::int64_t kept_bytes = 0; // from forward to backward
   std::int64_t peak_bytes = 0;
 };
 
 // Two steps, so that buffers and random numbers of the first matter.
-Outcome train(
+TrainOutcome train_twice(
     const graph::Program& program,
     const std::vector<at::Tensor>& inputs,
     NodeHooks hooks = {}) {
   GraphModule module(program);
   module.set_hooks(std::move(hooks));
   at::manual_seed(11);
-  Outcome outcome;
+  TrainOutcome outcome;
   for (int step = 0; step < 2; ++step) {
     const auto bytes = std::make_shared<BytesInUse>();
     const c10::DebugInfoGuard guard(c10::DebugInfoKind::PROFILER_STATE, bytes);
@@ -87,7 +87,7 @@ Outcome train(
   return outcome;
 }
 
-void expect_same_bits(const Outcome& ours, const Outcome& theirs) {
+void expect_same_bits(const TrainOutcome& ours, const TrainOutcome& theirs) {
   ASSERT_EQ(ours.tensors.size(), theirs.tensors.size());
   for (std::size_t i = 0; i < ours.tensors.size(); ++i)
     EXPECT_TRUE(at::equal(ours.tensors[i], theirs.tensors[i]))
@@ -98,7 +98,7 @@ int nodes_again(const graph::Program& program, const at::Tensor& x) {
   int again = 0;
   NodeHooks hooks;
   hooks.before = [&](const NodeEvent& event) { again += event.again ? 1 : 0; };
-  train(program, {x}, hooks);
+  train_twice(program, {x}, hooks);
   return again;
 }
 
@@ -111,8 +111,8 @@ TEST(Recompute, of_a_resnet_keeps_every_bit_and_less_memory) {
   const auto plain = build(options);
   const auto marked = graph::mark_recompute(plain, {"layer*.*"}).program;
   const at::Tensor x = at::randn({8, 3, 32, 32});
-  const Outcome without = train(plain, {x});
-  const Outcome with = train(marked, {x});
+  const TrainOutcome without = train_twice(plain, {x});
+  const TrainOutcome with = train_twice(marked, {x});
   expect_same_bits(with, without);
   EXPECT_LT(with.kept_bytes * 2, without.kept_bytes);
   EXPECT_LT(with.peak_bytes * 3, without.peak_bytes * 2);
@@ -127,8 +127,8 @@ TEST(Recompute, of_a_transformer_keeps_every_bit_with_dropout) {
   const auto plain = build(options);
   const auto marked = graph::mark_recompute(plain, {"transformer.h.*"}).program;
   const at::Tensor x = at::randint(0, 60, {4, 16});
-  const Outcome without = train(plain, {x});
-  const Outcome with = train(marked, {x});
+  const TrainOutcome without = train_twice(plain, {x});
+  const TrainOutcome with = train_twice(marked, {x});
   expect_same_bits(with, without);
   EXPECT_LT(with.kept_bytes * 2, without.kept_bytes);
 }
@@ -161,7 +161,7 @@ void expect_recompute_changes_nothing(const SmallGraph& graph, int again) {
     node.recompute_segment = -1;
   at::manual_seed(2);
   const at::Tensor x = at::randn({5, 4});
-  expect_same_bits(train(marked, {x}), train(plain, {x}));
+  expect_same_bits(train_twice(marked, {x}), train_twice(plain, {x}));
   EXPECT_EQ(nodes_again(marked, x), again);
 }
 

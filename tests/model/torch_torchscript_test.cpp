@@ -36,20 +36,20 @@ using testing::HasSubstr;
 
 constexpr double kTolerance = 1e-5;
 
-struct Net {
+struct ScriptNet {
   std::string name;
   Program program;
 };
 
-std::vector<Net> fixtures() {
-  std::vector<Net> nets;
+std::vector<ScriptNet> fixtures() {
+  std::vector<ScriptNet> nets;
   for (const auto& name : graph::pt2_fixtures())
     nets.push_back({name, graph::read_pt2(graph::pt2_fixture(name))});
   return nets;
 }
 
-std::vector<Net> zoo() {
-  std::vector<Net> nets;
+std::vector<ScriptNet> zoo() {
+  std::vector<ScriptNet> nets;
   for (const auto& line : zoo_lines()) {
     ZooOptions options{.name = line.name, .classes = 10, .seed = 3};
     if (line.name == "gpt_tiny") options.classes = {};
@@ -61,8 +61,8 @@ std::vector<Net> zoo() {
   return nets;
 }
 
-std::vector<Net> shared() {
-  std::vector<Net> nets;
+std::vector<ScriptNet> shared() {
+  std::vector<ScriptNet> nets;
   for (const char* name :
        {"mobilenet_v2_w025",
         "tiny_resnet",
@@ -136,7 +136,7 @@ std::vector<std::string> parameter_names(const Program& program) {
   return names;
 }
 
-void expect_runs(const std::vector<Net>& nets) {
+void expect_runs(const std::vector<ScriptNet>& nets) {
   const graph::Pt2Folder folder;
   for (const auto& [name, program] : nets) {
     SCOPED_TRACE(name);
@@ -228,7 +228,7 @@ TEST(TorchScript, AFolderThatIsNotThereIsASentence) {
 class PythonWeights : public testing::Test {
  protected:
   // Inputs and the executor's outputs, for the script to read.
-  fs::path data_of(const Net& net, const fs::path& path) {
+  fs::path data_of(const ScriptNet& net, const fs::path& path) {
     at::manual_seed(5);
     const auto inputs = inputs_for(net.program.graph);
     const auto outputs = outputs_of(net.program, inputs);
@@ -245,7 +245,7 @@ class PythonWeights : public testing::Test {
   }
 
   // kind: "torchscript" or "pt2", as the script calls them.
-  void add_file(const Net& net, const std::string& kind) {
+  void add_file(const ScriptNet& net, const std::string& kind) {
     const std::string name = cat(jobs_.size(), "_", net.name);
     const auto path = folder_ / cat(name, ".", kind);
     export_program(net.program, path, {format_for("", kind), false, {}});
@@ -293,7 +293,7 @@ TEST_F(PythonWeights, Pt2OfEveryModelOfTheZooRunsInPython) {
 
 TEST_F(PythonWeights, TorchvisionTakesTheZoosStateDict) {
   for (const char* name : {"resnet18", "mobilenet_v2"}) {
-    const Net net{
+    const ScriptNet net{
         name,
         build({.name = name, .classes = 10, .image_size = 64, .seed = 4})};
     const auto weights = folder_ / cat(name, ".safetensors");

@@ -25,7 +25,7 @@ const Setting kReference{"cpu", "contiguous", 4, "fp32"};
 const Setting kOneThread{"cpu", "contiguous", 1, "fp32"};
 const Setting kLast{"cpu", "channels_last", 4, "fp32"};
 const Setting kMps{"mps", "contiguous", 4, "fp32"};
-const Setting kCuda{"cuda:0", "contiguous", 4, "fp32"};
+const Setting kCudaSetting{"cuda:0", "contiguous", 4, "fp32"};
 const Setting kHalf{"cpu", "contiguous", 4, "bf16"};
 
 // What hangs would never end: the margin is for tests that share the machine.
@@ -422,13 +422,13 @@ TEST_F(Calibrate, a_hanging_device_costs_neither_the_run_nor_the_budget) {
 }
 
 TEST_F(Calibrate, several_hanging_devices_leave_time_for_the_rest) {
-  add(kCuda, {.hangs = true});
+  add(kCudaSetting, {.hangs = true});
   add(kMps, {.hangs = true});
   add(kReference, {.step_s = 0.2});
   add(kOneThread, {.step_s = 0.2});
   const Plan plan = really_measured(1.2);
   EXPECT_LT(took_s_, 1.2 + kBusyMachine_s);
-  EXPECT_EQ(tried(plan, kCuda).verdict, Verdict::hung);
+  EXPECT_EQ(tried(plan, kCudaSetting).verdict, Verdict::hung);
   EXPECT_EQ(tried(plan, kMps).verdict, Verdict::hung);
   EXPECT_EQ(plan.device.value, "cpu");
   EXPECT_EQ(tried(plan, plan.setting()).verdict, Verdict::chosen);
@@ -451,7 +451,7 @@ TEST_F(Calibrate, the_order_of_candidates_does_not_matter) {
   add(kOneThread, {.step_s = 0.199});
   add(kLast, {.step_s = 0.11});
   add(kMps, {.step_s = 0.05, .agrees = false});
-  add(kCuda, {.step_s = 0.1, .throws = true});
+  add(kCudaSetting, {.step_s = 0.1, .throws = true});
   add(kHalf, {.step_s = 0.109});
   auto& settings = candidates_.settings;
   std::sort(settings.begin(), settings.end(), simpler);

@@ -46,7 +46,7 @@ const std::vector<DeviceReport> kMacDevices{
     {"mps", "Apple", true, ""},
     {"cpu", "", true, ""}};
 const std::vector<DeviceReport> kCpuOnly{{"cpu", "", true, ""}};
-const std::vector<DeviceReport> kCuda{
+const std::vector<DeviceReport> kCudaDevices{
     {"cuda:0", "A100", true, ""},
     {"cuda:1", "A100", true, ""},
     {"cpu", "", true, ""}};
@@ -65,7 +65,7 @@ std::vector<std::string> ruled_out(const Candidates& found) {
   return all;
 }
 
-std::string message(
+std::string refusal_of(
     const Machine& machine,
     const std::vector<DeviceReport>& devices,
     const Requests& asked) {
@@ -168,13 +168,13 @@ TEST(Candidates, what_is_fixed_is_obeyed_and_the_rest_is_planned) {
 }
 
 TEST(Candidates, of_several_gpus_alike_the_first_is_tried) {
-  const auto found = find_candidates(linux_box(), kCuda, {});
+  const auto found = find_candidates(linux_box(), kCudaDevices, {});
   EXPECT_THAT(names(found), Not(Contains(HasSubstr("cuda:1"))));
   EXPECT_THAT(names(found), Contains("cuda:0, channels_last, 2 threads, fp32"));
   Requests asked;
   asked.device = "cuda:1";
   EXPECT_EQ(
-      find_candidates(linux_box(), kCuda, asked).settings.front().device,
+      find_candidates(linux_box(), kCudaDevices, asked).settings.front().device,
       "cuda:1");
 }
 
@@ -193,23 +193,23 @@ TEST(Candidates, what_cannot_be_had_is_an_error_with_the_alternatives) {
   asked.device = "cpu";
   asked.precision = "fp16";
   EXPECT_THAT(
-      message(linux_box(), kCpuOnly, asked),
+      refusal_of(linux_box(), kCpuOnly, asked),
       AllOf(
           HasSubstr("fp16 is not for training on a CPU"),
           HasSubstr("precision fp32 or bf16 on cpu")));
   asked.device = "mps";
   asked.precision = "bf16";
   EXPECT_THAT(
-      message(mac("Apple M1 Pro", "2.14.0"), kMacDevices, asked),
+      refusal_of(mac("Apple M1 Pro", "2.14.0"), kMacDevices, asked),
       AllOf(HasSubstr("emulated on an M1"), HasSubstr("fp32 or fp16 on mps")));
   EXPECT_THAT(
-      message(mac("Apple M4", "2.5.1"), kMacDevices, asked),
+      refusal_of(mac("Apple M4", "2.5.1"), kMacDevices, asked),
       AllOf(HasSubstr("needs LibTorch 2.6"), HasSubstr("this is 2.5.1")));
   asked = {};
   asked.device = "mps";
   asked.layout = "channels_last";
   EXPECT_THAT(
-      message(mac("Apple M4", "2.14.0"), kMacDevices, asked),
+      refusal_of(mac("Apple M4", "2.14.0"), kMacDevices, asked),
       AllOf(
           HasSubstr("wrong gradients on MPS"),
           HasSubstr("layout contiguous on mps"),
@@ -217,7 +217,7 @@ TEST(Candidates, what_cannot_be_had_is_an_error_with_the_alternatives) {
   asked = {};
   asked.device = "cuda";
   EXPECT_THAT(
-      message(linux_box(), kCpuOnly, asked), HasSubstr("cannot be used"));
+      refusal_of(linux_box(), kCpuOnly, asked), HasSubstr("cannot be used"));
 }
 
 TEST(Candidates, fp16_with_any_device_takes_the_one_that_can) {

@@ -14,9 +14,9 @@
 namespace temper::plot {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::SizeIs;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::SizeIs;
 
 struct Pixels {
   int width = 0;

@@ -20,9 +20,6 @@ namespace {
 using testing::HasSubstr;
 namespace fs = std::filesystem;
 
-constexpr int kStopped = 75;
-constexpr int kInterrupted = 130;
-
 // Where a trainer is held up, so that the signal meets it there.
 struct Phase {
   const char* name; // of the test

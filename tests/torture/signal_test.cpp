@@ -14,9 +14,6 @@
 namespace temper::torture {
 namespace {
 
-constexpr int kStopped = 75;
-constexpr int kInterrupted = 130;
-
 class Signals : public testing::Test {
  protected:
   Signals() {

@@ -18,6 +18,11 @@
 
 namespace temper::torture {
 
+// Exit codes of a run that was stopped with a checkpoint, and of one that was
+// stopped before its first step.
+constexpr int kStopped = 75;
+constexpr int kInterrupted = 130;
+
 // How much is done: a little in ctest, all of it with TEMPER_TORTURE.
 bool full();
 template <class T>

@@ -8,9 +8,9 @@
 namespace temper::train {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
 using tests::complaint;
 
 // Fits so many samples at once, and so many in validation.

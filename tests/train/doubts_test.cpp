@@ -8,9 +8,9 @@
 namespace temper::train {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
 
 // Two classes; rows are the truth.
 MetricSums judged(std::vector<std::int64_t> confusion) {

@@ -14,7 +14,7 @@ namespace temper::train {
 namespace {
 
 using data::MadeSource;
-using ::testing::HasSubstr;
+using testing::HasSubstr;
 
 class FeatureCacheTest : public ::testing::Test {
  protected:

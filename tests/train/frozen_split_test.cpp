@@ -15,10 +15,10 @@
 namespace temper::train {
 namespace {
 
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::Not;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
 
 graph::Program build(const std::string& name, int size = 32) {
   model::ZooOptions zoo;
@@ -38,7 +38,7 @@ RunModel frozen(const graph::Program& program, const std::string& pattern) {
   return model;
 }
 
-std::vector<std::string> trained(const graph::Program& program) {
+std::vector<std::string> trainable_names(const graph::Program& program) {
   std::vector<std::string> names;
   for (const auto* input :
        program.graph.inputs_of(graph::InputKind::kParameter))
@@ -49,11 +49,12 @@ std::vector<std::string> trained(const graph::Program& program) {
 TEST(FrozenSplit, the_backbone_is_all_but_the_last_layer) {
   for (const char* name : {"mobilenet_v2", "resnet18", "cnn"}) {
     const FrozenModel made = freeze_model(build(name), {"backbone"});
-    EXPECT_EQ(trained(made.program).size(), 2U) << name;
+    EXPECT_EQ(trainable_names(made.program).size(), 2U) << name;
     EXPECT_THAT(made.report, Not(HasSubstr("still move"))) << name;
   }
   EXPECT_THAT(
-      trained(freeze_model(build("mobilenet_v2"), {"backbone"}).program),
+      trainable_names(
+          freeze_model(build("mobilenet_v2"), {"backbone"}).program),
       ElementsAre("classifier.1.weight", "classifier.1.bias"));
 }
 
@@ -135,7 +136,7 @@ TEST(FrozenSplit, nothing_frozen_is_nothing_to_say) {
 TEST(FrozenSplit, unfrozen_everything_trains) {
   const graph::Program program = build("mobilenet_v2");
   const auto back = unfrozen(freeze_model(program, {"backbone"}).program);
-  EXPECT_EQ(trained(back), trained(program));
+  EXPECT_EQ(trainable_names(back), trainable_names(program));
 }
 
 } // namespace

@@ -18,9 +18,9 @@
 namespace temper::train {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::Contains;
-using ::testing::HasSubstr;
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
 
 // Learns nothing, but remembers everything it was asked to do in one number.
 class FakeEngine final : public Engine {

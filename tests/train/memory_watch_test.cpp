@@ -8,7 +8,7 @@ namespace {
 constexpr std::uint64_t kMiB = 1 << 20;
 
 // What was told of a run that takes so many bytes more with every step.
-std::vector<journal::Event> told_of(
+std::vector<journal::Event> events_of(
     std::uint64_t own_bytes,
     std::uint64_t mapped_bytes) {
   std::vector<journal::Event> told;
@@ -26,11 +26,11 @@ std::vector<journal::Event> told_of(
 }
 
 TEST(MemoryWatch, DataThatIsMappedAndReadIsNoLeak) {
-  EXPECT_TRUE(told_of(0, kMiB).empty());
+  EXPECT_TRUE(events_of(0, kMiB).empty());
 }
 
 TEST(MemoryWatch, MemoryOfItsOwnThatGrowsIs) {
-  const auto told = told_of(kMiB, kMiB);
+  const auto told = events_of(kMiB, kMiB);
   ASSERT_FALSE(told.empty());
   EXPECT_EQ(told.front().kind, "leak");
   EXPECT_EQ(told.front().text("suspect"), "outside");

@@ -8,8 +8,8 @@
 namespace temper::train {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::Pair;
+using testing::ElementsAre;
+using testing::Pair;
 
 MetricSums batch(double loss, int samples, int correct) {
   MetricSums sums;

@@ -8,7 +8,7 @@
 namespace temper::train {
 namespace {
 
-using ::testing::HasSubstr;
+using testing::HasSubstr;
 
 std::vector<std::string> modules(const std::vector<ParameterRow>& table) {
   std::vector<std::string> names;

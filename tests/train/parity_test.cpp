@@ -9,7 +9,7 @@
 namespace temper::train {
 namespace {
 
-graph::TensorData numbers(const std::vector<double>& values) {
+graph::TensorData doubles(const std::vector<double>& values) {
   return graph::tensor_of(
       graph::DType::kFloat64,
       {static_cast<std::int64_t>(values.size())},
@@ -18,9 +18,9 @@ graph::TensorData numbers(const std::vector<double>& values) {
 
 Computed computed(double off) {
   Computed made;
-  made.gradients["fc.weight"] = numbers({3 + off, 4});
-  made.gradients["fc.bias"] = numbers({0, 1});
-  made.statistics["bn.running_mean"] = numbers({1, 2});
+  made.gradients["fc.weight"] = doubles({3 + off, 4});
+  made.gradients["fc.bias"] = doubles({0, 1});
+  made.statistics["bn.running_mean"] = doubles({1, 2});
   made.eval_loss = 2;
   return made;
 }
@@ -61,7 +61,7 @@ TEST(Parity, WhatHalfPrecisionIsAllowedHasLimits) {
 
 TEST(Parity, LooksAtStatisticsAndTheEvalLossToo) {
   Computed candidate = computed(0);
-  candidate.statistics["bn.running_mean"] = numbers({1, 2.1});
+  candidate.statistics["bn.running_mean"] = doubles({1, 2.1});
   EXPECT_EQ(
       compare(candidate, reference(), "fp32").parameter, "bn.running_mean");
   candidate = computed(0);
@@ -83,11 +83,11 @@ TEST(Parity, NanAndMissingGradientsNeverAgree) {
 // What is zero but for rounding is measured against the others.
 TEST(Parity, AGradientOfNothingMayBeAnyNothing) {
   ParityReference both = reference();
-  both.exact.gradients["conv.bias"] = numbers({1e-12});
+  both.exact.gradients["conv.bias"] = doubles({1e-12});
   for (Computed& plain : both.plain)
-    plain.gradients["conv.bias"] = numbers({1e-9});
+    plain.gradients["conv.bias"] = doubles({1e-9});
   Computed candidate = computed(0);
-  candidate.gradients["conv.bias"] = numbers({-3e-9});
+  candidate.gradients["conv.bias"] = doubles({-3e-9});
   EXPECT_TRUE(compare(candidate, both, "fp32").agrees);
 }
 

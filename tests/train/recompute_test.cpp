@@ -6,8 +6,8 @@
 namespace temper::train {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
+using testing::ElementsAre;
+using testing::HasSubstr;
 
 RunModel network() {
   RunModel made;

@@ -9,9 +9,9 @@
 namespace temper::train {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
 using tests::complaint;
 
 Progress after(std::int64_t update) {

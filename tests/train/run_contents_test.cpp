@@ -17,9 +17,9 @@ namespace temper::train {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::Not;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
 
 constexpr int kLabel = 1;
 constexpr int kPixel = 13;

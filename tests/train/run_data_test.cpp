@@ -14,8 +14,8 @@
 namespace temper::train {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
+using testing::AllOf;
+using testing::HasSubstr;
 using tests::complaint;
 
 class RunDataTest : public ::testing::Test {

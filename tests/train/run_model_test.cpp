@@ -16,10 +16,10 @@
 namespace temper::train {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::Contains;
-using ::testing::HasSubstr;
-using ::testing::Not;
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
 using tests::complaint;
 
 RunData gray_images() {
@@ -119,7 +119,7 @@ TEST_F(RunModels, weights_that_cannot_be_read_are_named) {
   }
 }
 
-RunData photos(std::int64_t size) {
+RunData photo_data(std::int64_t size) {
   RunData data = gray_images();
   data.input_shape = {3, size, size};
   return data;
@@ -168,36 +168,36 @@ class NamedWeights : public RunModels {
 TEST_F(NamedWeights, imagenet_gives_the_weights_and_a_last_layer_that_fits) {
   config_.model.name = "resnet18";
   config_.model.weights = "imagenet";
-  const RunModel model = choose_model(config_, photos(96), store(false));
+  const RunModel model = choose_model(config_, photo_data(96), store(false));
   EXPECT_EQ(model.outputs, 3);
   EXPECT_EQ(model.weights, "imagenet");
   EXPECT_TRUE(starts_from_it(model, "layer1.0.conv1.weight"));
   EXPECT_FALSE(starts_from_it(model, "fc.weight"));
   config_.model.name = "cnn";
   EXPECT_THAT(
-      complaint([&] { choose_model(config_, photos(96), store(false)); }),
+      complaint([&] { choose_model(config_, photo_data(96), store(false)); }),
       HasSubstr("no weights \"imagenet\" for cnn"));
   config_.model.name = "resnet18";
   config_.model.stem = "cifar";
   EXPECT_THAT(
-      complaint([&] { choose_model(config_, photos(96), store(false)); }),
+      complaint([&] { choose_model(config_, photo_data(96), store(false)); }),
       HasSubstr("the model's own first layer"));
 }
 
 TEST_F(NamedWeights, photographs_get_a_resnet_that_starts_from_what_is_here) {
-  const RunModel here = choose_model(config_, photos(96), store(true));
+  const RunModel here = choose_model(config_, photo_data(96), store(true));
   EXPECT_EQ(here.name, "resnet18");
   EXPECT_EQ(here.weights, "imagenet");
   EXPECT_TRUE(starts_from_it(here, "layer1.0.conv1.weight"));
   EXPECT_THAT(here.notes, Contains(HasSubstr("on this machine already")));
-  const RunModel scratch = choose_model(config_, photos(96), store(false));
+  const RunModel scratch = choose_model(config_, photo_data(96), store(false));
   EXPECT_EQ(scratch.name, "resnet18");
   EXPECT_EQ(scratch.weights, "");
   EXPECT_FALSE(starts_from_it(scratch, "layer1.0.conv1.weight"));
-  EXPECT_EQ(choose_model(config_, photos(32), store(true)).name, "cnn");
+  EXPECT_EQ(choose_model(config_, photo_data(32), store(true)).name, "cnn");
   // A model that is named is taken as it is.
   config_.model.name = "resnet18";
-  EXPECT_EQ(choose_model(config_, photos(96), store(true)).weights, "");
+  EXPECT_EQ(choose_model(config_, photo_data(96), store(true)).weights, "");
 }
 
 TEST_F(NamedWeights, a_run_that_goes_on_asks_for_none) {
@@ -210,7 +210,7 @@ TEST_F(NamedWeights, a_run_that_goes_on_asks_for_none) {
     throw Error("they are gone");
   };
   gone.later = true;
-  const RunModel model = choose_model(config_, photos(96), gone);
+  const RunModel model = choose_model(config_, photo_data(96), gone);
   EXPECT_EQ(model.outputs, 3);
   EXPECT_THAT(model.notes, Not(Contains(HasSubstr("random"))));
 }

@@ -9,10 +9,10 @@
 namespace temper::train {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::Not;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
 
 class SaverTest : public ::testing::Test {
  protected:

@@ -8,7 +8,7 @@ namespace temper::train {
 namespace {
 
 // 6 -> 8 -> 3, for a table.
-graph::Program table() {
+graph::Program small_mlp() {
   model::ZooOptions options;
   options.name = "mlp";
   options.image_size = 1;
@@ -20,7 +20,7 @@ graph::Program table() {
 
 constexpr std::uint64_t kParameters = (6 * 8 + 8 + 8 * 3 + 3) * 4;
 
-config::Config sgd() {
+config::Config sgd_with_momentum() {
   config::Config config;
   config.optimizer.name = "sgd";
   config.optimizer.momentum = 0.9;
@@ -29,7 +29,8 @@ config::Config sgd() {
 }
 
 TEST(StepMemory, CountsWhatStaysWhateverTheBatch) {
-  const StepBytes bytes = StepMemory(table(), sgd(), {}).at(100, 0);
+  const StepBytes bytes =
+      StepMemory(small_mlp(), sgd_with_momentum(), {}).at(100, 0);
   EXPECT_EQ(bytes.parameters, kParameters);
   EXPECT_EQ(bytes.gradients, kParameters);
   EXPECT_EQ(bytes.optimizer, kParameters);
@@ -38,7 +39,7 @@ TEST(StepMemory, CountsWhatStaysWhateverTheBatch) {
 }
 
 TEST(StepMemory, CountsBuffersTwiceThatAStepChanges) {
-  graph::Program program = table();
+  graph::Program program = small_mlp();
   graph::Graph& graph = program.graph;
   program.weights["mean"] =
       graph::make_tensor(graph::DType::kFloat32, {10}).data;
@@ -49,7 +50,8 @@ TEST(StepMemory, CountsBuffersTwiceThatAStepChanges) {
   ten.strides = {1};
   graph.tensors["m"] = ten;
   EXPECT_EQ(
-      StepMemory(program, sgd(), {}).at(100, 0).parameters, kParameters + 40);
+      StepMemory(program, sgd_with_momentum(), {}).at(100, 0).parameters,
+      kParameters + 40);
   graph.tensors["seen"] = graph.tensors["next"] = ten;
   graph::Node view;
   view.op = "aten.detach.default";
@@ -61,20 +63,21 @@ TEST(StepMemory, CountsBuffersTwiceThatAStepChanges) {
   write.outputs = {graph::TensorName{"next"}};
   graph.nodes.insert(graph.nodes.begin(), {view, write});
   EXPECT_EQ(
-      StepMemory(program, sgd(), {}).at(100, 0).parameters, kParameters + 80);
+      StepMemory(program, sgd_with_momentum(), {}).at(100, 0).parameters,
+      kParameters + 80);
 }
 
 TEST(StepMemory, AdamHasTwoMomentsAndAnAverageIsACopy) {
-  config::Config config = sgd();
+  config::Config config = sgd_with_momentum();
   config.optimizer.name = "adamw";
   config.train.ema = 0.99;
-  const StepBytes bytes = StepMemory(table(), config, {}).at(100, 0);
+  const StepBytes bytes = StepMemory(small_mlp(), config, {}).at(100, 0);
   EXPECT_EQ(bytes.optimizer, 2 * kParameters);
   EXPECT_EQ(bytes.average, kParameters);
 }
 
 TEST(StepMemory, ActivationsGrowWithTheSamplesAtOnce) {
-  const StepMemory memory(table(), sgd(), {});
+  const StepMemory memory(small_mlp(), sgd_with_momentum(), {});
   const auto whole = memory.at(4000, 0).activations;
   const auto half = memory.at(4000, 2000).activations;
   EXPECT_NEAR(
@@ -84,7 +87,8 @@ TEST(StepMemory, ActivationsGrowWithTheSamplesAtOnce) {
 TEST(StepMemory, ABatchOnADeviceIsACopy) {
   StepMemoryOptions options;
   options.device = "sim";
-  const StepBytes bytes = StepMemory(table(), sgd(), options).at(100, 10);
+  const StepBytes bytes =
+      StepMemory(small_mlp(), sgd_with_momentum(), options).at(100, 10);
   EXPECT_EQ(bytes.batch, 100U * (6 * 4 + 8)); // inputs and labels
 }
 

@@ -22,7 +22,7 @@
 namespace temper::train {
 namespace {
 
-using ::testing::HasSubstr;
+using testing::HasSubstr;
 
 struct Told {
   std::vector<double> losses;

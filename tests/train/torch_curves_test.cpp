@@ -59,8 +59,8 @@ class Widened final : public Task {
 };
 
 // A batch of the formula's numbers, as a loader gives it.
-struct Samples {
-  Samples(const json& expected, int number) {
+struct CurveSamples {
+  CurveSamples(const json& expected, int number) {
     const auto options = model::zoo_options(expected.at("options"));
     const std::int64_t size = options.image_size.value();
     batch.size = expected.at("batch");
@@ -81,8 +81,8 @@ struct Samples {
     batch.labels = labels.data();
     batch.indices = indices.data();
   }
-  Samples(const Samples&) = delete;
-  Samples& operator=(const Samples&) = delete;
+  CurveSamples(const CurveSamples&) = delete;
+  CurveSamples& operator=(const CurveSamples&) = delete;
 
   // Each number up or down by its last bit.
   void nudge(int which) {
@@ -135,9 +135,9 @@ std::vector<double> curve(
     std::size_t steps,
     int nudge = 0,
     bool still = false) { // at a rate of nothing
-  std::vector<std::unique_ptr<Samples>> batches;
+  std::vector<std::unique_ptr<CurveSamples>> batches;
   for (int i = 0; i < expected.at("batches").get<int>(); ++i) {
-    batches.push_back(std::make_unique<Samples>(expected, i));
+    batches.push_back(std::make_unique<CurveSamples>(expected, i));
     if (nudge > 0) batches.back()->nudge(nudge);
   }
   const auto trained = engine(expected, type);
@@ -162,19 +162,19 @@ void expect_near(
       << "loss of step " << step;
 }
 
-struct Case {
+struct CurveCase {
   std::string name;
   json expected;
 };
 
 // The name of the test, in GoogleTest's lists.
-void PrintTo(const Case& each, std::ostream* out) {
+void PrintTo(const CurveCase& each, std::ostream* out) {
   *out << each.name;
 }
 
-std::vector<Case> cases() {
+std::vector<CurveCase> cases() {
   std::ifstream file(tests::fixtures() / "train" / "curves.json");
-  std::vector<Case> all;
+  std::vector<CurveCase> all;
   for (const json& each : json::parse(file))
     all.push_back(
         {each.at("options").at("name").get<std::string>() + "_" +
@@ -185,7 +185,7 @@ std::vector<Case> cases() {
 
 // On one thread: others at work on the machine would make two wait for each
 // other.
-class Curves : public ::testing::TestWithParam<Case> {
+class Curves : public ::testing::TestWithParam<CurveCase> {
  protected:
   void SetUp() override {
     at::set_num_threads(1);
@@ -199,7 +199,8 @@ class Curves : public ::testing::TestWithParam<Case> {
 };
 
 // How far curves that differ by rounding alone are apart, at most so far.
-std::vector<double> spread(const std::vector<std::vector<double>>& curves) {
+std::vector<double> widest_apart(
+    const std::vector<std::vector<double>>& curves) {
   std::vector<double> apart;
   for (std::size_t i = 0; i < curves.front().size(); ++i) {
     double here = apart.empty() ? kRounding : apart.back();
@@ -217,7 +218,7 @@ TEST_P(Curves, are_pythons_as_far_as_float32_allows) {
   std::vector<std::vector<double>> ours;
   for (int nudge = 0; nudge <= kNudges; ++nudge)
     ours.push_back(curve(expected, at::kFloat, kSteps, nudge));
-  const auto apart = spread(ours);
+  const auto apart = widest_apart(ours);
   // The first update shows in the second loss, beyond what is allowed. Not so
   // in the deepest network: Adam's first update follows the gradients' signs,
   // and rounding turns those that are next to nothing. Float64 shows it there.

@@ -18,7 +18,7 @@
 namespace temper::train {
 namespace {
 
-struct Case {
+struct ForecastCase {
   std::string name;
   int batch = 8;
   int at_once = 0;
@@ -31,7 +31,7 @@ struct Case {
 };
 
 // The name of the test, in GoogleTest's lists.
-void PrintTo(const Case& each, std::ostream* out) {
+void PrintTo(const ForecastCase& each, std::ostream* out) {
   *out << each.name << " " << each.batch << "/" << each.at_once << " "
        << each.optimizer;
 }
@@ -41,7 +41,7 @@ struct Setup {
   std::unique_ptr<Samples> batch;
 };
 
-Setup set_up(const Case& each) {
+Setup set_up(const ForecastCase& each) {
   Setup made;
   Sample& sample = made.sample;
   sample.config = sgd();
@@ -88,7 +88,7 @@ struct Found {
   }
 };
 
-Found measure(const Case& each, const std::string& device) {
+Found measure(const ForecastCase& each, const std::string& device) {
   memory::install_cpu_allocator();
   libtorch::sim::install(); // before the first backward pass
   Setup made = set_up(each);
@@ -129,7 +129,7 @@ std::string told(const Found& found) {
       " %");
 }
 
-class Forecasts : public testing::TestWithParam<Case> {};
+class Forecasts : public testing::TestWithParam<ForecastCase> {};
 
 TEST_P(Forecasts, AreWithinFivePercentOfWhatTheCpuHandedOut) {
   const Found found = measure(GetParam(), "cpu");
@@ -151,28 +151,28 @@ INSTANTIATE_TEST_SUITE_P(
     OfTheZoo,
     Forecasts,
     testing::Values(
-        Case{"resnet18", 8},
-        Case{"resnet18", 8, 2},
-        Case{"resnet18", 64, 0, 32, "sgd", 0, 0, "cifar"},
-        Case{"resnet18", 64, 0, 32, "sgd", 0, 0, "cifar", true},
-        Case{"mobilenet_v2", 8, 0, 32, "sgd", 0, 0, "", true},
-        Case{"cnn", 32, 0, 32, "sgd", 0, 0, "", true},
-        Case{"resnet34", 4},
-        Case{"resnet50", 4},
-        Case{"resnet50", 4, 1, 64},
-        Case{"mobilenet_v2", 8},
-        Case{"mobilenet_v2", 8, 2},
-        Case{"vit_tiny", 8},
-        Case{"vit_tiny", 8, 2},
-        Case{"cnn", 32},
-        Case{"cnn", 32, 8},
-        Case{"mlp", 32},
-        Case{"mlp", 32, 8, 32, "adamw", 0.1},
-        Case{"mlp", 32, 0, 32, "adam", 0.1, 0.99},
-        Case{"mlp", 32, 0, 32, "lion", 0.1},
-        Case{"mlp", 32, 0, 32, "sgd", 0.1},
-        Case{"gpt_tiny", 8},
-        Case{"gpt_tiny", 8, 2, 0, "adamw", 0.1}));
+        ForecastCase{"resnet18", 8},
+        ForecastCase{"resnet18", 8, 2},
+        ForecastCase{"resnet18", 64, 0, 32, "sgd", 0, 0, "cifar"},
+        ForecastCase{"resnet18", 64, 0, 32, "sgd", 0, 0, "cifar", true},
+        ForecastCase{"mobilenet_v2", 8, 0, 32, "sgd", 0, 0, "", true},
+        ForecastCase{"cnn", 32, 0, 32, "sgd", 0, 0, "", true},
+        ForecastCase{"resnet34", 4},
+        ForecastCase{"resnet50", 4},
+        ForecastCase{"resnet50", 4, 1, 64},
+        ForecastCase{"mobilenet_v2", 8},
+        ForecastCase{"mobilenet_v2", 8, 2},
+        ForecastCase{"vit_tiny", 8},
+        ForecastCase{"vit_tiny", 8, 2},
+        ForecastCase{"cnn", 32},
+        ForecastCase{"cnn", 32, 8},
+        ForecastCase{"mlp", 32},
+        ForecastCase{"mlp", 32, 8, 32, "adamw", 0.1},
+        ForecastCase{"mlp", 32, 0, 32, "adam", 0.1, 0.99},
+        ForecastCase{"mlp", 32, 0, 32, "lion", 0.1},
+        ForecastCase{"mlp", 32, 0, 32, "sgd", 0.1},
+        ForecastCase{"gpt_tiny", 8},
+        ForecastCase{"gpt_tiny", 8, 2, 0, "adamw", 0.1}));
 
 } // namespace
 } // namespace temper::train

@@ -10,18 +10,18 @@
 namespace temper::train {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
+using testing::AllOf;
+using testing::HasSubstr;
 using tests::complaint;
 
 const at::Device kMps(at::kMPS, 0);
 
-Sample there(Sample sample) {
+Sample on_mps(Sample sample) {
   sample.plan.device = kMps;
   return sample;
 }
 
-config::Config everything(const std::string& optimizer) {
+config::Config every_option(const std::string& optimizer) {
   config::Config config;
   config.optimizer.name = optimizer;
   config.optimizer.nesterov = optimizer == "sgd";
@@ -41,7 +41,7 @@ double allowed(const std::string& network) {
 
 // Tensor by tensor, not number by number: where a gradient is nothing but
 // rounding, Adam and Lion make steps of full size of it.
-void expect_near(
+void expect_near_weights(
     const graph::Weights& a,
     const graph::Weights& b,
     double apart) {
@@ -59,10 +59,10 @@ void expect_near(
 class OptimizersOnMps : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(OptimizersOnMps, trains_as_on_the_cpu) {
-  const config::Config config = everything(GetParam());
+  const config::Config config = every_option(GetParam());
   for (const char* network : {"cnn", "resnet18"}) {
     const Samples samples = images(7, 3, 8);
-    const auto far = there(pictures(config, network)).engine();
+    const auto far = on_mps(pictures(config, network)).engine();
     const auto near = pictures(config, network).engine();
     EXPECT_EQ(far->facts().device, "mps:0");
     const double apart = allowed(network);
@@ -73,7 +73,8 @@ TEST_P(OptimizersOnMps, trains_as_on_the_cpu) {
         there.restore(near->capture());
         there.step(samples.batch, reported(order(i, 4, 0.003)));
         near->step(samples.batch, reported(order(i, 4, 0.003)));
-        expect_near(there.capture().tensors, near->capture().tensors, apart);
+        expect_near_weights(
+            there.capture().tensors, near->capture().tensors, apart);
       }
     };
     train(*far, 0);
@@ -91,7 +92,7 @@ TEST_P(OptimizersOnMps, trains_as_on_the_cpu) {
     EXPECT_EQ(seen.samples, 7);
     EXPECT_NEAR(seen.loss, near->take_evaluation_sums().loss, 1e-3);
     // A state goes from one to the other, by way of the CPU.
-    const auto resumed = there(pictures(config, network)).engine();
+    const auto resumed = on_mps(pictures(config, network)).engine();
     resumed->restore(near->capture());
     EXPECT_TRUE(same_bits(resumed->capture().tensors, near->capture().tensors));
     train(*resumed, 3);
@@ -104,7 +105,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values("sgd", "adam", "adamw", "lion"));
 
 TEST(EngineOnMps, reads_nothing_until_it_is_asked) {
-  const auto far = there(pictures(everything("adamw"), "cnn")).engine();
+  const auto far = on_mps(pictures(every_option("adamw"), "cnn")).engine();
   const Samples samples = images(7, 3, 8);
   const auto reads = libtorch::sim::counts().syncs;
   const auto copies = libtorch::sim::counts().copies_to;
@@ -130,7 +131,7 @@ TEST(EngineOnMps, reads_nothing_until_it_is_asked) {
 TEST_P(
     OptimizersOnMps,
     an_update_that_is_not_finite_changes_no_weight_until_told) {
-  const auto far = there(table(everything(GetParam()))).engine();
+  const auto far = on_mps(table(every_option(GetParam()))).engine();
   Samples samples = rows(8);
   for (int i = 0; i < 3; ++i)
     far->step(samples.batch, order(i));
@@ -150,7 +151,7 @@ TEST_P(
 }
 
 TEST(EngineOnMps, a_state_is_not_saved_before_bad_news_are_told) {
-  const auto far = there(table(sgd())).engine();
+  const auto far = on_mps(table(sgd())).engine();
   Samples samples = rows(8);
   samples.inputs[3][2] = HUGE_VALF;
   far->step(samples.batch, order(0));
@@ -187,7 +188,7 @@ class Forgetful final : public Weighted {
 std::string trained_with(std::unique_ptr<Task> task) {
   const Samples samples = rows(8);
   return complaint([&] {
-    there(table(sgd()))
+    on_mps(table(sgd()))
         .engine(std::move(task))
         ->step(samples.batch, reported(order(0)));
   });

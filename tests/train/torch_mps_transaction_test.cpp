@@ -38,7 +38,7 @@ DeviceMemory device_memory() {
 }
 
 // All that a step can change, in few allocations: BatchNorm and dropout.
-graph::Program small_network() {
+graph::Program dropout_network() {
   graph::Builder b("transaction");
   graph::Value x = b.input("x", graph::DType::kFloat32, {3, 8, 8});
   x = b.conv2d("conv", x, {.out = 4, .kernel = 3, .padding = 1, .bias = false});
@@ -55,11 +55,11 @@ std::unique_ptr<Engine> small(const std::string& optimizer) {
   return sample.engine(make_task(
       sample.config,
       sample.info,
-      std::make_shared<model::GraphModule>(small_network())));
+      std::make_shared<model::GraphModule>(dropout_network())));
 }
 
 // Every fifth of a small network's, and some of a large one's; or all.
-std::set<std::int64_t> points(const ShortMemory& memory, bool is_small) {
+std::set<std::int64_t> mps_points(const ShortMemory& memory, bool is_small) {
   constexpr std::int64_t kOfLarge = 20;
   const std::int64_t all = memory.allocations();
   if (every_allocation()) return spread(all, all);
@@ -76,7 +76,7 @@ class TransactionOnMps : public ::testing::TestWithParam<const char*> {
         is_small ? small(GetParam()) : far("resnet18", GetParam()).engine();
     ShortMemory memory(*engine, samples, device_memory());
     memory.expect_no_more_allocations();
-    const auto all = points(memory, is_small);
+    const auto all = mps_points(memory, is_small);
     for (const std::int64_t n : all) {
       (memory.*each)(n);
       if (HasFailure()) return;

@@ -9,8 +9,8 @@
 namespace temper::train {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
+using testing::AllOf;
+using testing::HasSubstr;
 using tests::complaint;
 
 // A step on a table with this train_step.

@@ -13,7 +13,7 @@
 namespace temper::train {
 namespace {
 
-using ::testing::HasSubstr;
+using testing::HasSubstr;
 namespace sim = libtorch::sim;
 
 class TrainingOnSim : public ::testing::Test {
@@ -28,7 +28,7 @@ class TrainingOnSim : public ::testing::Test {
   }
 };
 
-Sample there(Sample sample) {
+Sample on_sim(Sample sample) {
   sample.plan.device = libtorch::device_of("sim");
   return sample;
 }
@@ -41,7 +41,7 @@ TEST_F(TrainingOnSim, gives_the_bits_of_the_cpu) {
       config::Config config;
       config.optimizer.name = optimizer;
       const Samples samples = images(7, 3, 8);
-      const auto far = there(pictures(config, network)).engine();
+      const auto far = on_sim(pictures(config, network)).engine();
       const auto near = pictures(config, network).engine();
       EXPECT_EQ(far->facts().device, "sim");
       for (int i = 0; i < 3; ++i) {
@@ -58,7 +58,7 @@ TEST_F(TrainingOnSim, gives_the_bits_of_the_cpu) {
 
 TEST_F(TrainingOnSim, tells_how_many_samples_fit_at_once) {
   const Samples samples = images(16, 3, 8);
-  const auto engine = there(pictures(sgd(), "cnn")).engine();
+  const auto engine = on_sim(pictures(sgd(), "cnn")).engine();
   const auto limited = [&](std::uint64_t bytes) {
     sim::Rules rules;
     rules.memory_bytes = bytes;

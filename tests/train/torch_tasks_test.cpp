@@ -14,7 +14,7 @@ namespace temper::train {
 namespace {
 
 namespace F = torch::nn::functional;
-using ::testing::HasSubstr;
+using testing::HasSubstr;
 using MeanLoss = std::function<at::Tensor(const at::Tensor&)>;
 
 constexpr double kLr = 0.1;

@@ -11,7 +11,7 @@
 namespace temper::train {
 namespace {
 
-using ::testing::HasSubstr;
+using testing::HasSubstr;
 using tests::complaint;
 using tests::FailingAllocator;
 
@@ -30,18 +30,18 @@ config::Config everything(const std::string& optimizer) {
   return config;
 }
 
-struct Case {
+struct TransactionCase {
   const char* name;
   const char* network;
   const char* optimizer;
   const char* precision = "fp32";
   const char* moments = "fp32";
 };
-void PrintTo(const Case& each, std::ostream* out) {
+void PrintTo(const TransactionCase& each, std::ostream* out) {
   *out << each.name;
 }
 
-Sample sample_of(const Case& each) {
+Sample sample_of(const TransactionCase& each) {
   config::Config config = everything(each.optimizer);
   config.optimizer.moments = each.moments;
   Sample sample = pictures(config, each.network);
@@ -65,7 +65,7 @@ std::set<std::int64_t> points(const ShortMemory& memory) {
       every_allocation() ? memory.allocations() : kShortForm);
 }
 
-class Transaction : public ::testing::TestWithParam<Case> {};
+class Transaction : public ::testing::TestWithParam<TransactionCase> {};
 
 TEST_P(Transaction, out_of_memory_once_leaves_no_trace) {
   const Samples samples = images(7, 3, 8);
@@ -104,12 +104,17 @@ INSTANTIATE_TEST_SUITE_P(
     All,
     Transaction,
     ::testing::Values(
-        Case{"resnet18_adamw", "resnet18", "adamw"},
-        Case{"cnn_sgd", "cnn", "sgd"},
-        Case{"cnn_lion_float64", "cnn", "lion", "fp64"},
-        Case{"resnet18_adam_float64", "resnet18", "adam", "fp64"},
-        Case{"cnn_adamw_bf16_moments", "cnn", "adamw", "fp32", "bf16"},
-        Case{"cnn_adam_scaled", "cnn", "adam", "scaled"}),
+        TransactionCase{"resnet18_adamw", "resnet18", "adamw"},
+        TransactionCase{"cnn_sgd", "cnn", "sgd"},
+        TransactionCase{"cnn_lion_float64", "cnn", "lion", "fp64"},
+        TransactionCase{"resnet18_adam_float64", "resnet18", "adam", "fp64"},
+        TransactionCase{
+            "cnn_adamw_bf16_moments",
+            "cnn",
+            "adamw",
+            "fp32",
+            "bf16"},
+        TransactionCase{"cnn_adam_scaled", "cnn", "adam", "scaled"}),
     [](const auto& each) { return each.param.name; });
 
 TEST(TransactionOfEvaluation, out_of_memory_leaves_the_sums_as_they_were) {

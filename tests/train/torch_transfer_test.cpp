@@ -26,10 +26,10 @@
 namespace temper::train {
 namespace {
 
-using ::testing::Contains;
-using ::testing::HasSubstr;
+using testing::Contains;
+using testing::HasSubstr;
 
-bool same_bits(const graph::TensorData& a, const graph::TensorData& b) {
+bool same_tensor_bits(const graph::TensorData& a, const graph::TensorData& b) {
   return a.byte_count == b.byte_count &&
       std::memcmp(a.bytes.get(), b.bytes.get(), a.byte_count) == 0;
 }
@@ -98,7 +98,8 @@ class Transfer : public ::testing::Test {
     EXPECT_EQ(a.losses, b.losses) << what;
     ASSERT_EQ(a.state.size(), b.state.size()) << what;
     for (const auto& [name, tensor] : a.state)
-      EXPECT_TRUE(same_bits(tensor, b.state.at(name))) << what << ": " << name;
+      EXPECT_TRUE(same_tensor_bits(tensor, b.state.at(name)))
+          << what << ": " << name;
   }
 
   // What such a run begins with.
@@ -239,7 +240,7 @@ TEST_F(Transfer, only_the_head_trains_and_checkpoints_hold_everything) {
   for (const auto& [name, tensor] : fresh().weights) {
     ASSERT_EQ(ran.state.count("model." + name), 1U) << name;
     EXPECT_EQ(
-        same_bits(tensor, ran.state.at("model." + name)),
+        same_tensor_bits(tensor, ran.state.at("model." + name)),
         !starts_with(name, "fc."))
         << name;
   }
@@ -302,7 +303,7 @@ TEST_F(Transfer, unfrozen_after_some_epochs_everything_trains) {
   for (std::size_t i = 0; i < 8; ++i)
     EXPECT_EQ(whole.losses.at(i), frozen.losses.at(i)) << i;
   const std::string name = "conv1.weight";
-  EXPECT_FALSE(same_bits(
+  EXPECT_FALSE(same_tensor_bits(
       whole.state.at("model." + name), frozen.state.at("model." + name)));
   EXPECT_EQ(whole.state.count("optimizer.first." + name), 1U);
   config_.model.unfreeze_after = 2;
@@ -339,10 +340,10 @@ TEST_F(Transfer, rates_differ_by_parameter) {
   config_.optimizer.lr_scale = {};
   const Ran all = run();
   const std::string name = "conv1.weight";
-  EXPECT_FALSE(
-      same_bits(ran.state.at("model." + name), all.state.at("model." + name)));
-  EXPECT_TRUE(
-      same_bits(ran.state.at("model." + name), fresh().weights.at(name)));
+  EXPECT_FALSE(same_tensor_bits(
+      ran.state.at("model." + name), all.state.at("model." + name)));
+  EXPECT_TRUE(same_tensor_bits(
+      ran.state.at("model." + name), fresh().weights.at(name)));
   config_.optimizer.lr_scale = {"nothing.*=0.1"};
   EXPECT_THROW(run(), Error);
 }
@@ -384,9 +385,9 @@ TEST_F(Transfer, a_torchscript_file_is_frozen_by_pattern_and_says_so) {
   const Ran ran = run();
   EXPECT_THAT(
       ran.result.plan.notes, Contains(HasSubstr("cannot be looked into")));
-  EXPECT_TRUE(same_bits(
+  EXPECT_TRUE(same_tensor_bits(
       ran.state.at("model.conv.weight"), program.weights.at("conv.weight")));
-  EXPECT_FALSE(same_bits(
+  EXPECT_FALSE(same_tensor_bits(
       ran.state.at("model.fc.weight"), program.weights.at("fc.weight")));
   config_.model.freeze = {"nothing.*"};
   EXPECT_THROW(run(), Error);

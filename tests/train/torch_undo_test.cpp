@@ -16,8 +16,8 @@
 namespace temper::train {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
+using testing::AllOf;
+using testing::HasSubstr;
 using tests::complaint;
 
 // A linear layer; `remembers` is what forward() does with its buffer `seen`.

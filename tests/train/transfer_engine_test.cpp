@@ -8,7 +8,7 @@
 namespace temper::train {
 namespace {
 
-using ::testing::ElementsAre;
+using testing::ElementsAre;
 
 graph::TensorData number(float value) {
   auto made = graph::make_tensor(graph::DType::kFloat32, {1});
@@ -30,9 +30,9 @@ std::vector<std::string> names_of(const graph::Weights& weights) {
 }
 
 // Adds the rate to each of its parameters, and 1 to their moments.
-class FakeEngine final : public Engine {
+class FakeHead final : public Engine {
  public:
-  explicit FakeEngine(graph::Weights weights) {
+  explicit FakeHead(graph::Weights weights) {
     for (const auto& [name, tensor] : weights) {
       state_["model." + name] = tensor;
       state_["optimizer.first." + name] = number(0);
@@ -83,14 +83,14 @@ struct Made {
   explicit Made(bool unfreezes = true) {
     TransferEngineParts parts;
     parts.engine =
-        std::make_unique<FakeEngine>(graph::Weights{{"head", number(10)}});
+        std::make_unique<FakeHead>(graph::Weights{{"head", number(10)}});
     parts.frozen = {{"body", number(20)}};
     parts.frozen_values = 1;
     parts.phase = phase;
     if (unfreezes)
       parts.make_whole = [this](const graph::Weights& weights, auto update) {
         joined_at = update;
-        return std::make_unique<FakeEngine>(weights);
+        return std::make_unique<FakeHead>(weights);
       };
     engine = transfer_engine(std::move(parts));
   }

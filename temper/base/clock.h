@@ -1,0 +1,13 @@
+// Time that passed, on the clock that nobody sets.
+#pragma once
+
+#include <chrono>
+
+namespace temper {
+
+inline double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
+      .count();
+}
+
+} // namespace temper
