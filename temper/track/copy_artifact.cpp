@@ -40,4 +40,9 @@ void copy_artifact(const Artifact& artifact, const fs::path& folder) {
       "Make room, or look at the folder's rights.");
 }
 
+std::filesystem::path folder_in(const std::string& uri) {
+  const std::string path = starts_with(uri, "file://") ? uri.substr(7) : uri;
+  return starts_with(path, "/") ? path : "";
+}
+
 } // namespace temper::track

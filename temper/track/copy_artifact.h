@@ -12,4 +12,7 @@ void copy_artifact(
     const Artifact& artifact,
     const std::filesystem::path& folder);
 
+// Of "file:///folder" or "/folder"; empty: it is no folder of a machine's own.
+std::filesystem::path folder_in(const std::string& uri);
+
 } // namespace temper::track

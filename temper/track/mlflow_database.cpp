@@ -113,13 +113,16 @@ void add_default_experiment(Database& database, const std::string& name) {
 
 } // namespace
 
-void prepare_mlflow_database(Database& database, const std::string& name) {
+void prepare_mlflow_database(
+    Database& database,
+    const std::string& name,
+    bool with_models) {
   if (tables_in(database) == 0) {
     Transaction making(database);
     // Somebody else may have been faster.
     if (tables_in(database) == 0) {
       database.execute(mlflow_schema());
-      database.execute(mlflow_logged_model_tables());
+      if (with_models) database.execute(mlflow_logged_model_tables());
       add_default_experiment(database, name);
     }
     making.commit();

@@ -101,6 +101,7 @@ void MlflowFile::write(const fs::path& file, const std::string& text) {
 
 bool MlflowFile::begin(const RunFacts& run, const std::string& memory) {
   tails_.clear();
+  run_ = {run.directory};
   make_folder(folder_ / ".trash");
   // One at a time makes experiments and runs here.
   const Descriptor lock(::open(
@@ -321,6 +322,22 @@ void MlflowFile::add_model(const LoggedModel& model) {
   write(
       folder / "meta.yaml",
       logged_model_yaml(model, run_id_, experiment_, place + model.folder));
+  for (const auto& tag : fs::directory_iterator(run_folder() / "tags", failed))
+    if (is_model_tag(tag.path().filename().string()))
+      write(
+          folder / "tags" / tag.path().filename(),
+          read_small_file(tag.path()).value_or(""));
+  for (const Point& point : model_points(run_))
+    write(
+        folder / "metrics" / point.key,
+        cat(point.time_ms,
+            " ",
+            python_number(point.value),
+            " ",
+            point.step,
+            " ",
+            run_id_,
+            "\n"));
   write(
       run_folder() / "outputs" / model.id / "meta.yaml",
       model_output_yaml(model));

@@ -51,6 +51,7 @@ class MlflowFile : public Tracker {
   std::filesystem::path run_folder() const;
 
   std::filesystem::path folder_;
+  journal::RunDirectory run_;
   std::string experiment_;
   std::string run_id_;
   // The last lines of each metric's file as it was found: after a crash the

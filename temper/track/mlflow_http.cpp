@@ -1,11 +1,10 @@
 #include "temper/track/mlflow_http.h"
 
 #include <algorithm>
-#include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "temper/base/text.h"
 #include "temper/track/identity.h"
+#include "temper/track/mlflow_json.h"
 #include "temper/track/mlflow_logged_model.h"
 #include "temper/track/mlflow_model.h"
 #include "temper/track/translate.h"
@@ -15,43 +14,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kApi = "/api/2.0/mlflow/";
 constexpr const char* kKeyTag = "temper.key"; // by which a run is found again
 constexpr std::size_t kMostItems = 1000;
-constexpr std::size_t kMostPairs = 100;
 constexpr std::size_t kMostBytes = 900'000;
-
-// Unlike a word of JSON, these are not read as 0.
-json number(double value) {
-  if (std::isnan(value)) return "NaN";
-  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
-  return value;
-}
-
-json pairs(const std::vector<Pair>& all) {
-  json list = json::array();
-  for (const Pair& each : all)
-    list.push_back({{"key", each.key}, {"value", each.value}});
-  return list;
-}
-
-std::string dump(const json& body) {
-  return body.dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
-std::string text_at(const json& from, const char* name) {
-  if (!from.is_object()) return "";
-  const auto found = from.find(name);
-  if (found == from.end()) return "";
-  return found->is_string() ? found->get<std::string>() : found->dump();
-}
-
-const json& part(const json& from, const char* name) {
-  static const json nothing = json::object();
-  if (!from.is_object()) return nothing;
-  const auto found = from.find(name);
-  return found == from.end() ? nothing : *found;
-}
 
 // There is no such experiment or run.
 class NotThere : public Error {
@@ -157,7 +122,7 @@ json MlflowHttp::judge(const HttpReply& reply, const std::string& call) {
 }
 
 json MlflowHttp::get(const std::string& call, const std::vector<Pair>& query) {
-  std::string url = cat(client_.base(), kApi, call);
+  std::string url = cat(client_.base(), kMlflowApi, call);
   char mark = '?';
   for (const auto& [key, value] : query) {
     url += cat(mark, key, "=", percent_encoded(value));
@@ -167,7 +132,8 @@ json MlflowHttp::get(const std::string& call, const std::vector<Pair>& query) {
 }
 
 json MlflowHttp::post(const std::string& call, const json& body) {
-  return judge(client_.post(cat(client_.base(), kApi, call), dump(body)), call);
+  return judge(
+      client_.post(cat(client_.base(), kMlflowApi, call), dump(body)), call);
 }
 
 bool MlflowHttp::take_run(const json& answer) {
@@ -312,6 +278,7 @@ void MlflowHttp::log_facts(const RunFacts& run) {
 }
 
 bool MlflowHttp::begin(const RunFacts& run, const std::string& memory) {
+  facts_ = run;
   const std::string known =
       text_at(json::parse(memory, nullptr, false), "run_id");
   if (!known.empty() && known_run(known)) return false;
@@ -378,71 +345,12 @@ void MlflowHttp::log_batch(
   }
 }
 
-// Where its files go; empty when the server has no models. One that an answer
-// which got lost left behind is found again.
-std::string MlflowHttp::make_model(const LoggedModel& model, std::string& id) {
-  const auto take = [&](const json& from) {
-    const json& info = part(from, "info");
-    id = text_at(info, "model_id");
-    return text_at(info, "artifact_uri");
-  };
-  try {
-    const json found = post(
-        "logged-models/search",
-        {{"experiment_ids", {experiment_}},
-         {"filter", cat("source_run_id = '", run_id_, "'")},
-         {"max_results", 50}});
-    const json& models = part(found, "models");
-    if (models.is_array())
-      for (const json& each : models)
-        if (text_at(part(each, "info"), "name") == model.name)
-          return take(each);
-    return take(part(
-        post(
-            "logged-models",
-            {{"experiment_id", experiment_},
-             {"name", model.name},
-             {"source_run_id", run_id_}}),
-        "model"));
-  } catch (const Unavailable&) {
-    throw;
-  } catch (const Error&) { // MLflow 2 has no such thing
-    return "";
-  }
-}
-
-void MlflowHttp::put_model(const Artifact& mlmodel, const LoggedModel& model) {
-  std::string id;
-  const std::string uri = make_model(model, id);
-  if (uri.empty() || id.empty()) return;
-  const std::filesystem::path folder = mlmodel.file.parent_path();
-  std::error_code failed;
-  for (const auto& entry :
-       std::filesystem::recursive_directory_iterator(folder, failed))
-    if (entry.is_regular_file(failed))
-      put_artifact(
-          {entry.path(),
-           entry.path().lexically_relative(folder).generic_string()},
-          uri);
-  judge(
-      client_.patch(
-          cat(client_.base(), kApi, "logged-models/", id),
-          dump({{"model_id", id}, {"status", "LOGGED_MODEL_READY"}})),
-      "logged-models");
-  post(
-      "runs/outputs",
-      {{"run_id", run_id_},
-       {"models", json::array({{{"model_id", id}, {"step", model.step}}})}});
-}
-
 void MlflowHttp::deliver(const Batch& batch) {
   std::vector<Pair> tags = batch.tags;
   for (const Artifact& artifact : batch.artifacts) {
     put_artifact(artifact, artifact_uri_);
     if (auto tag = model_history_tag(artifact, run_id_))
       tags.push_back(*std::move(tag));
-    if (const auto model = logged_model_of(artifact))
-      put_model(artifact, *model);
   }
   // The same key twice in a request is refused: the last one counts.
   std::vector<Pair> last;
@@ -457,6 +365,9 @@ void MlflowHttp::deliver(const Batch& batch) {
       same->value = tag.value;
   }
   log_batch(batch.points, {}, last);
+  for (const Artifact& artifact : batch.artifacts)
+    if (const auto model = logged_model_of(artifact))
+      put_model(artifact, *model);
   if (!batch.status) return;
   json update{{"run_id", run_id_}, {"status", to_string(batch.status->status)}};
   if (batch.status->status != Status::running)

@@ -54,9 +54,11 @@ class MlflowHttp : public Tracker {
   void put_artifact(const Artifact& artifact, const std::string& uri);
   // Adds it as a model of its own where the server knows such.
   void put_model(const Artifact& mlmodel, const LoggedModel& model);
+  void log_model_metrics(const std::string& id);
   std::string make_model(const LoggedModel& model, std::string& id);
 
   HttpClient client_;
+  RunFacts facts_;
   std::string run_id_;
   std::string artifact_uri_;
   std::string experiment_;

@@ -71,8 +71,8 @@ void MlflowHttp::put_artifact(
   }
   const bool local_server = contains(base, "://localhost") ||
       contains(base, "://127.0.0.1") || contains(base, "://[::1]");
-  const std::string folder = starts_with(uri, "file://") ? uri.substr(7) : uri;
-  if (local_server && starts_with(folder, "/")) {
+  const std::filesystem::path folder = folder_in(uri);
+  if (local_server && !folder.empty()) {
     copy_artifact(artifact, folder);
     return;
   }

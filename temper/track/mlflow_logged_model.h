@@ -7,7 +7,9 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "temper/journal/run_directory.h"
 #include "temper/track/sqlite.h"
 #include "temper/track/tracker.h"
 
@@ -24,14 +26,28 @@ struct LoggedModel {
 // No value when the artifact is not a model's MLmodel.
 std::optional<LoggedModel> logged_model_of(const Artifact& artifact);
 
-// The row with the run's settings and the validation of the checkpoint that it
-// is made of, within the caller's transaction. Left out where the database has
-// no such tables: MLflow 2 made it.
+// How good it is, for stores that cannot be asked: the validation of the
+// checkpoint that it is made of, and the test.
+std::vector<Point> model_points(const journal::RunDirectory& run);
+// Those of a run's tags that MLflow gives its models, too.
+bool is_model_tag(const std::string& key);
+
+// The row with the run's settings and how good it is, within the caller's
+// transaction, as are the next two. Nothing happens where the database has no
+// such tables: it is one for MLflow 2.
 void add_logged_model(
     Database& database,
     const LoggedModel& model,
     const std::string& run_id,
     const std::filesystem::path& artifacts);
+// The models of runs that were delivered before MLflow 3 made the tables.
+void add_missing_models(Database& database);
+// The run's directory is another by now.
+void move_logged_models(
+    Database& database,
+    const std::string& run_id,
+    const std::filesystem::path& from,
+    const std::filesystem::path& to);
 
 // The same in a folder of MLflow's file store.
 std::string logged_model_yaml(

@@ -63,8 +63,8 @@ struct MlflowSqlite::Statements {
   std::unique_ptr<Statement> end;
 };
 
-MlflowSqlite::MlflowSqlite(fs::path file)
-    : file_(fs::absolute(file).lexically_normal()) {}
+MlflowSqlite::MlflowSqlite(fs::path file, bool with_models)
+    : file_(fs::absolute(file).lexically_normal()), with_models_(with_models) {}
 
 MlflowSqlite::~MlflowSqlite() = default;
 
@@ -92,7 +92,7 @@ void MlflowSqlite::open() {
     database_ = std::move(opened);
     if (gave_up_) database_->give_up();
   }
-  prepare_mlflow_database(*database_, file_.string());
+  prepare_mlflow_database(*database_, file_.string(), with_models_);
   statements_ = std::make_unique<Statements>(*database_);
 }
 
@@ -102,6 +102,7 @@ bool MlflowSqlite::begin(const RunFacts& run, const std::string& memory) {
   Transaction writing(*database_);
   const bool found = find_run(run, memory);
   if (!found) make_run(run, find_experiment(run));
+  add_missing_models(*database_);
   writing.commit();
   return !found;
 }
@@ -163,11 +164,8 @@ bool MlflowSqlite::find_run(const RunFacts& run, const std::string& known) {
         cat("[track] the run was deleted in ", file_.string(), "."),
         "Restore it there: mlflow runs restore --run-id " + run_id_ + ".");
   // One that MLflow made keeps its files elsewhere.
-  const std::string uri = find->text(1);
-  if (starts_with(uri, "file://"))
-    artifacts_ = uri.substr(7);
-  else if (starts_with(uri, "/"))
-    artifacts_ = uri;
+  if (const fs::path folder = folder_in(find->text(1)); !folder.empty())
+    artifacts_ = folder;
   while (find->step()) {
   }
   follow_directory(run);
@@ -194,6 +192,7 @@ void MlflowSqlite::follow_directory(const RunFacts& run) {
   auto update =
       database_->prepare("UPDATE runs SET artifact_uri=? WHERE run_uuid=?");
   update->bind(artifacts_.string()).bind(run_id_).run();
+  move_logged_models(*database_, run_id_, before / "artifacts", artifacts_);
   set_tag({"temper.directory", run.directory.string()});
 }
 

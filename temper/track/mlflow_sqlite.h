@@ -1,8 +1,11 @@
 // MLflow's local store, a SQLite database: what `mlflow ui` opens by default
-// since 3.7. A new one is made at revision 400f98739977, the first that has
-// tables for models: MLflow 3.4 and newer find tables missing and migrate it
-// when they first open it. To one that MLflow made, old or new, rows are only
-// added. The artifacts of a run stay where they are, in its directory.
+// since 3.7. A new one is made at revision 0584bdc529eb, which MLflow 2.18 to
+// 2.22 open as it is, and 3.4 and newer migrate when they first open it, as
+// they find tables missing. It has no tables for models: those of runs that are
+// there by then are added by whoever opens it next (mlflow_logged_model.h).
+// Where MLflow 3 is at hand it is made at 400f98739977, which has them. To one
+// that MLflow made, old or new, rows are only added. The artifacts of a run
+// stay where they are, in its directory.
 #pragma once
 
 #include <filesystem>
@@ -16,7 +19,8 @@ namespace temper::track {
 
 class MlflowSqlite : public Tracker {
  public:
-  explicit MlflowSqlite(std::filesystem::path file);
+  // `with_models`: a new database is for MLflow 3 alone.
+  explicit MlflowSqlite(std::filesystem::path file, bool with_models = false);
   ~MlflowSqlite() override;
 
   std::string where() const override;
@@ -47,6 +51,7 @@ class MlflowSqlite : public Tracker {
   void set_tag(const Pair& tag);
 
   std::filesystem::path file_;
+  bool with_models_;
   std::mutex opening_; // give_up() comes from another thread
   bool gave_up_ = false;
   std::unique_ptr<Database> database_;
@@ -57,6 +62,9 @@ class MlflowSqlite : public Tracker {
 
 // Makes the tables where there are none, and refuses a database that lacks a
 // column we write or demands one we do not know. Safe for many at once.
-void prepare_mlflow_database(Database& database, const std::string& name);
+void prepare_mlflow_database(
+    Database& database,
+    const std::string& name,
+    bool with_models = false);
 
 } // namespace temper::track

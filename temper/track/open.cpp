@@ -1,4 +1,5 @@
 // The table of trackers.
+#include "temper/track/installed_mlflow.h"
 #include "temper/track/mlflow_file.h"
 #include "temper/track/mlflow_http.h"
 #include "temper/track/mlflow_sqlite.h"
@@ -12,7 +13,8 @@ std::unique_ptr<Tracker> make_tracker(
     const Options& options) {
   switch (target.kind) {
     case Target::Kind::sqlite:
-      return std::make_unique<MlflowSqlite>(target.path);
+      return std::make_unique<MlflowSqlite>(
+          target.path, installed_mlflow(options.environment) >= 3);
     case Target::Kind::file:
       return std::make_unique<MlflowFile>(target.path);
     case Target::Kind::http:

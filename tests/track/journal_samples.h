@@ -72,6 +72,11 @@ inline journal::Event epoch_event(std::int64_t update, double val_loss) {
        {"val_loss", val_loss}}};
 }
 
+// That checkpoint is the best so far.
+inline journal::Event best_event(std::int64_t update) {
+  return {"checkpoint", 1'700'000'400, {{"update", update}, {"best", true}}};
+}
+
 inline journal::Event rollback_event(std::int64_t from, std::int64_t to) {
   return {
       "rollback",

@@ -263,7 +263,11 @@ TEST(PythonNumber, IsTheShortestThatReadsBack) {
 
 TEST_F(MlflowFileTest, AModelIsALoggedModelOfMlflow3) {
   const auto run = written("first");
-  journal::Journal(run.journal()).append(kept_model(run));
+  journal::Journal journal(run.journal());
+  journal.append(epoch_event(4, 0.75));
+  journal.append(best_event(4));
+  journal.append(epoch_event(6, 0.875));
+  journal.append(kept_model(run));
   deliver(run);
   ASSERT_EQ(runs().size(), 1U);
   const fs::path kept = runs()[0];
@@ -280,6 +284,10 @@ TEST_F(MlflowFileTest, AModelIsALoggedModelOfMlflow3) {
           HasSubstr(cat("source_run_id: '", kept.filename().string(), "'")),
           HasSubstr(cat(kept.filename().string(), "/artifacts/model'"))));
   EXPECT_EQ(text(models[0] / "params" / "seed"), "7");
+  EXPECT_EQ(text(models[0] / "tags" / "mlflow.user"), "ada");
+  EXPECT_EQ(
+      text(models[0] / "metrics" / "val_loss"),
+      cat("1700000005500 0.75 4 ", kept.filename().string(), "\n"));
   EXPECT_THAT(
       text(kept / "outputs" / id / "meta.yaml"),
       HasSubstr(cat("destination_id: '", id, "'")));

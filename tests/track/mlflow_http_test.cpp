@@ -150,7 +150,11 @@ TEST_F(MlflowHttpTest, ArtifactsGoThroughTheServer) {
 
 TEST_F(MlflowHttpTest, AModelIsALoggedModelOfMlflow3) {
   const auto run = written("first", 1);
-  journal::Journal(run.journal()).append(kept_model(run));
+  journal::Journal journal(run.journal());
+  journal.append(epoch_event(1, 0.75));
+  journal.append(best_event(1));
+  journal.append(epoch_event(2, 0.875));
+  journal.append(kept_model(run));
   deliver(run);
   const auto models = server_.models();
   ASSERT_EQ(models.size(), 1U);
@@ -159,6 +163,11 @@ TEST_F(MlflowHttpTest, AModelIsALoggedModelOfMlflow3) {
   EXPECT_EQ(model.run, server_.runs().begin()->first);
   EXPECT_EQ(model.status, "LOGGED_MODEL_READY");
   EXPECT_TRUE(model.is_output);
+  EXPECT_EQ(model.metrics.at("val_loss"), "0.75");
+  EXPECT_EQ(model.metrics.size(), 1U);
+  EXPECT_EQ(points("val_loss"), 2U);
+  EXPECT_EQ(model.params.at("seed"), "7");
+  EXPECT_EQ(model.tags.at("mlflow.user"), "ada");
   const auto kept = server_.artifacts();
   for (const char* name : {"MLmodel", "model.pt2", "code/temper_model.py"})
     EXPECT_EQ(kept.count(cat("1/models/", id, "/artifacts/", name)), 1U)

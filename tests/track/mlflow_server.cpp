@@ -297,8 +297,8 @@ class MlflowServer::Body {
     allow(body, {"run_id", "metrics", "params", "tags"});
     Run& into = run(body);
     const Json& metrics = body.at("metrics");
-    const Json& params = body.at("params");
-    const Json& tags = body.at("tags");
+    const Json params = body.value("params", Json::array());
+    const Json tags = body.value("tags", Json::array());
     if (metrics.size() > 1000 || params.size() > 100 || tags.size() > 100 ||
         metrics.size() + params.size() + tags.size() > 1000)
       complain("log-batch over its limits");
@@ -317,13 +317,16 @@ class MlflowServer::Body {
       if (!keys.insert(text(tag, "key")).second) complain("a tag twice");
     add_tags(into, tags);
     for (const Json& metric : metrics) {
-      allow(metric, {"key", "value", "timestamp", "step"});
+      allow(metric, {"key", "value", "timestamp", "step", "model_id"});
       check_key(text(metric, "key"), 250);
       into.metrics.emplace(
           metric["key"],
           whole(metric, "step"),
           whole(metric, "timestamp"),
           value_of(metric));
+      if (metric.contains("model_id"))
+        models_.all.at(text(metric, "model_id")).metrics[metric["key"]] =
+            value_of(metric);
     }
     return Json::object();
   }

@@ -42,6 +42,9 @@ struct ServerModel {
   std::string run;
   std::string status = "LOGGED_MODEL_PENDING";
   bool is_output = false; // of its run
+  std::map<std::string, std::string> params;
+  std::map<std::string, std::string> tags;
+  std::map<std::string, std::string> metrics;
 };
 
 class MlflowServer {

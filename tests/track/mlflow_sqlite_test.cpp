@@ -26,7 +26,7 @@ class MlflowSqliteTest : public testing::Test {
   }
 
   void deliver(const journal::RunDirectory& run, FollowOptions options = {}) {
-    MlflowSqlite tracker(file_);
+    MlflowSqlite tracker(file_, with_models_);
     Follow follow(run, tracker, "x", options);
     while (follow.pump()) {
     }
@@ -51,11 +51,12 @@ class MlflowSqliteTest : public testing::Test {
 
   tests::TempFolder folder_;
   std::filesystem::path file_ = folder_.path() / "mlflow.db";
+  bool with_models_ = false; // a new database is one of MLflow 3
 };
 
 TEST_F(MlflowSqliteTest, ARunIsWhatMlflowReads) {
   deliver(written("first", {end_event("done")}));
-  EXPECT_EQ(ask("SELECT version_num FROM alembic_version"), "400f98739977");
+  EXPECT_EQ(ask("SELECT version_num FROM alembic_version"), "0584bdc529eb");
   EXPECT_THAT(
       rows(file_, "SELECT experiment_id, name FROM experiments ORDER BY 1"),
       ElementsAre("0|Default", "1|temper"));
@@ -88,12 +89,8 @@ TEST_F(MlflowSqliteTest, ARunIsWhatMlflowReads) {
 
 // The rows that search_logged_models asks for, and the run's list of outputs.
 TEST_F(MlflowSqliteTest, AModelIsALoggedModelOfMlflow3) {
-  const auto run = written("first");
-  journal::Journal(run.journal())
-      .append(
-          {"checkpoint",
-           1'700'000'400,
-           {{"update", std::int64_t{2}}, {"best", true}}});
+  with_models_ = true;
+  const auto run = written("first", {best_event(2)});
   journal::Journal(run.journal()).append(kept_model(run));
   for (int twice = 0; twice < 2; ++twice) {
     deliver(run);
@@ -126,8 +123,7 @@ TEST_F(MlflowSqliteTest, AModelIsALoggedModelOfMlflow3) {
   EXPECT_EQ(ask("PRAGMA foreign_key_check; SELECT 'ok'"), "ok");
 }
 
-TEST_F(MlflowSqliteTest, ADatabaseOfMlflow2TakesTheRunWithoutTheTable) {
-  rows(file_, mlflow_schema());
+TEST_F(MlflowSqliteTest, ADatabaseForAllVersionsTakesTheRunWithoutTheTable) {
   const auto run = written("first");
   journal::Journal(run.journal()).append(kept_model(run));
   deliver(run);
@@ -135,6 +131,43 @@ TEST_F(MlflowSqliteTest, ADatabaseOfMlflow2TakesTheRunWithoutTheTable) {
   EXPECT_EQ(
       ask("SELECT count(*) FROM sqlite_master WHERE name='logged_models'"),
       "0");
+}
+
+// MLflow 3 adds the tables when it first opens the database; whoever delivers
+// next finds models without a row there, also those of other runs.
+TEST_F(MlflowSqliteTest, ModelsOfBeforeMlflow3OpenedItAreAddedAfterwards) {
+  const auto first = written("first", {best_event(2)});
+  journal::Journal(first.journal()).append(kept_model(first));
+  deliver(first);
+  deliver(written("without a model"));
+  rows(file_, mlflow_logged_model_tables());
+  deliver(written("second"));
+  const std::string model =
+      "SELECT r.name, m.name, m.status, m.artifact_location = r.artifact_uri "
+      "|| '/model', k.metric_value FROM logged_models m "
+      "JOIN runs r ON r.run_uuid=m.source_run_id "
+      "JOIN logged_model_metrics k USING (model_id) "
+      "WHERE k.metric_name='val_loss'";
+  EXPECT_THAT(rows(file_, model), ElementsAre("first|model|2|1|0.75"));
+  rows(file_, "UPDATE logged_models SET lifecycle_stage='deleted'");
+  deliver(first);
+  EXPECT_THAT(
+      rows(file_, "SELECT lifecycle_stage FROM logged_models"),
+      ElementsAre("deleted"));
+  EXPECT_EQ(ask("PRAGMA foreign_key_check; SELECT 'ok'"), "ok");
+}
+
+TEST_F(MlflowSqliteTest, ALoggedModelMovesWithItsRun) {
+  with_models_ = true;
+  auto run = written("first");
+  journal::Journal(run.journal()).append(kept_model(run));
+  deliver(run);
+  const auto moved = folder_.path() / "elsewhere";
+  std::filesystem::rename(run.path, moved);
+  deliver({moved});
+  EXPECT_EQ(
+      ask("SELECT artifact_location FROM logged_models"),
+      (moved / "artifacts" / "model").string());
 }
 
 // The join that MLflow's page of a run makes for its datasets.

@@ -117,7 +117,14 @@ class ServerModels {
 
   Json made(const Json& body, const std::string& root) {
     const std::string id = "m-" + std::to_string(all.size());
-    all[id] = {body.at("name"), body.at("source_run_id")};
+    ServerModel model;
+    model.name = body.at("name");
+    model.run = body.at("source_run_id");
+    for (const Json& each : body.at("params"))
+      model.params[each.at("key")] = each.at("value");
+    for (const Json& each : body.at("tags"))
+      model.tags[each.at("key")] = each.at("value");
+    all[id] = model;
     return {{"model", about(id, root)}};
   }
 };
