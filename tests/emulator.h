@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "temper/base/text.h"
+#include "tests/leash.h"
 
 namespace temper::tests {
 
@@ -19,9 +20,12 @@ inline bool emulated() {
 }
 
 // What stands before a program of ours on the command line.
-inline std::vector<std::string> emulator_command() {
-  if (!emulated()) return {};
-  return split(kEmulator, '|');
+inline std::vector<std::string> before_program() {
+  std::vector<std::string> words = leash();
+  if (emulated())
+    for (const auto& word : split(kEmulator, '|'))
+      words.push_back(word);
+  return words;
 }
 
 } // namespace temper::tests

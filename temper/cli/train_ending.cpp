@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "temper/base/text.h"
+#include "temper/cli/figures.h"
+#include "temper/train/doubts.h"
 
 namespace temper::cli {
 namespace {
@@ -70,6 +72,19 @@ std::string again(
       change,
       config.run.name.empty() ? ""
                               : cat(" --set run.name=", config.run.name, "-2"));
+}
+
+// A new run with its config that begins with its best weights.
+std::string onwards(
+    const train::RunResult& result,
+    const config::Config& config,
+    const std::string& change) {
+  return cat(
+      "temper train --from ",
+      result.directory.path.string(),
+      " ",
+      change,
+      config.run.dir == "runs" ? "" : cat(" --set run.dir=", config.run.dir));
 }
 
 bool last_was_best(const train::Outcome& outcome, std::int64_t epochs) {
@@ -191,7 +206,12 @@ Advice next_steps(
         "goes on where it stopped, to the same result");
     return advice;
   }
-  if (overfits(result))
+  if (const auto rate =
+          train::calmer_rate(config, outcome.train, result.plan.classes.size()))
+    advice.emplace_back(
+        again(result, config, cat("--lr ", rate_text(*rate))),
+        "it diverged: a lower learning rate");
+  else if (overfits(result))
     advice.emplace_back(
         again(result, config, against_overfitting(result.plan, config)),
         cat("it overfits: ",
@@ -209,8 +229,9 @@ Advice next_steps(
         "it ended at train.max_steps; this trains longer");
   else if (last_was_best(outcome, config.train.epochs))
     advice.emplace_back(
-        again(result, config, cat("--epochs ", 2 * config.train.epochs)),
-        "its last epoch was its best: there may be more to gain");
+        onwards(result, config, cat("--epochs ", config.train.epochs)),
+        "its last epoch was its best: this trains on from its weights, as a "
+        "new run");
   if (result.plan.val_samples == 0)
     advice.emplace_back(
         again(result, config, "--set data.val=..."),

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "temper/base/file.h"
 #include "temper/base/text.h"
 #include "temper/cli/figures.h"
 #include "temper/cli/train_ending.h"
+#include "temper/journal/run_summary.h"
 
 namespace temper::cli {
 namespace {
@@ -20,13 +22,25 @@ std::string right(const std::string& text, std::size_t width) {
       text.size() >= width ? " " : std::string(width - text.size(), ' '), text);
 }
 
-// The youngest beside it that is older; empty: it is the first.
+// Its data.source, as config.toml has it.
+std::string source_of(const journal::RunDirectory& directory) {
+  const auto keys =
+      journal::config_keys(read_small_file(directory.config()).value_or(""));
+  const auto found = keys.find("data.source");
+  return found == keys.end() ? "" : found->second;
+}
+
+// Name of the youngest older run beside it that trained on the same data: only
+// such a one can be compared. Empty if there is none among the last few.
 std::string run_before(const journal::RunDirectory& directory) {
-  std::string before;
-  for (const auto& run : journal::list_runs(directory.path.parent_path())) {
-    if (run.name() == directory.name()) return before;
-    before = run.name();
-  }
+  constexpr int kMost = 20;
+  const auto runs = journal::list_runs(directory.path.parent_path());
+  auto at = std::find_if(runs.rbegin(), runs.rend(), [&](const auto& run) {
+    return run.name() == directory.name();
+  });
+  const std::string source = source_of(directory);
+  for (int i = 0; i < kMost && at != runs.rend() && ++at != runs.rend(); ++i)
+    if (source_of(*at) == source) return at->name();
   return "";
 }
 
@@ -163,14 +177,15 @@ void TrainView::forecast_line(const journal::Event& event) {
         static_cast<std::uint64_t>(event.count(name).value_or(0)));
   };
   const double error = event.number("error").value_or(0);
+  const bool as_forecast = std::fabs(error) < kAsForecast;
+  if (as_forecast && !console_.verbose()) return; // the start table has it
   console_.print(named_row(
       "memory",
       cat("peak ",
           bytes("measured_bytes"),
           " of tensors, ",
-          std::fabs(error) < kAsForecast
-              ? "as forecast"
-              : cat("forecast ", bytes("forecast_bytes"))),
+          as_forecast ? "as forecast"
+                      : cat("forecast ", bytes("forecast_bytes"))),
       console_.width()));
 }
 

@@ -17,9 +17,17 @@ constexpr std::size_t kLongestName = 24;
 constexpr std::size_t kLongestValues = 36;
 constexpr std::size_t kMostColumns = 60; // that are shown
 
+// Five digits, and of numbers up to ten million all before the point: 152758.
 std::string number_text(double value) {
+  constexpr double kWhole = 1e4;
+  constexpr double kMost = 1e7;
+  const double size = std::fabs(value);
   std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.5g", value);
+  std::snprintf(
+      text.data(),
+      text.size(),
+      size >= kWhole && size < kMost ? "%.0f" : "%.5g",
+      value);
   return text.data();
 }
 

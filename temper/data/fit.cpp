@@ -213,7 +213,8 @@ Source Fitter::fit(Source source, const std::string& part) const {
           count_text(mapped.unseen.total()),
           " of ",
           plural(before, "sample"),
-          " have a class that training lacks: ",
+          mapped.unseen.total() == 1 ? " has" : " have",
+          " a class that training lacks: ",
           mapped.unseen.text());
   if (mapped.source->size() == 0)
     throw Error(

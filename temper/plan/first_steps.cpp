@@ -30,6 +30,8 @@ std::optional<Expected> expected_of(const Plan& plan) {
   if (!chosen || !(chosen->setting == plan.setting()) || plan.part < 1 ||
       chosen->setting.device != "cpu" || *chosen->step_s <= 0)
     return std::nullopt;
+  // It was told to be of no use to others, and is not remembered.
+  if (!plan.remembered && plan.load && plan.load->busy()) return std::nullopt;
   return Expected{
       *chosen->step_s, chosen->spread.value_or(0), chosen->setting.threads};
 }

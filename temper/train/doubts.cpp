@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <optional>
 
 #include "temper/base/text.h"
 
@@ -15,13 +14,13 @@ namespace {
 struct Rates {
   const char* optimizer;
   double most;
-  const char* usual;
+  double usual;
 };
 constexpr Rates kRates[] = {
-    {"sgd", 10, "0.1"},
-    {"adam", 0.3, "0.001"},
-    {"adamw", 0.3, "0.001"},
-    {"lion", 0.1, "0.0001"},
+    {"sgd", 10, 0.1},
+    {"adam", 0.3, 0.001},
+    {"adamw", 0.3, 0.001},
+    {"lion", 0.1, 0.0001},
 };
 constexpr double kLeastRate = 1e-8;
 
@@ -138,7 +137,7 @@ std::vector<std::string> doubts_before(const config::Config& config) {
               " is far too much for ",
               each.optimizer,
               ", whose usual rate is ",
-              each.usual,
+              significant(each.usual, 3),
               ": the loss will most likely diverge"));
   if (lr < kLeastRate)
     doubts.push_back(
@@ -158,6 +157,18 @@ std::vector<std::string> doubts_after(
     doubts.push_back(*std::move(doubt));
   if (auto doubt = at_chance(val, classes)) doubts.push_back(*std::move(doubt));
   return doubts;
+}
+
+std::optional<double> calmer_rate(
+    const config::Config& config,
+    const MetricSums& train,
+    std::size_t classes) {
+  if (!diverged(config, train, classes)) return std::nullopt;
+  for (const Rates& each : kRates)
+    if (config.optimizer.name == each.optimizer &&
+        config.optimizer.lr > each.most)
+      return each.usual;
+  return config.optimizer.lr / 10;
 }
 
 } // namespace temper::train

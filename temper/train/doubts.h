@@ -3,6 +3,8 @@
 // Pure functions. The run puts them into its plan and journal.
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,5 +22,12 @@ std::vector<std::string> doubts_after(
     const MetricSums& train,
     const MetricSums& val,
     const std::vector<std::string>& classes);
+
+// The learning rate to try next after a run that diverged; no value if it did
+// not. `train` of its last epoch.
+std::optional<double> calmer_rate(
+    const config::Config& config,
+    const MetricSums& train,
+    std::size_t classes);
 
 } // namespace temper::train

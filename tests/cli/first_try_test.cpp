@@ -97,6 +97,29 @@ TEST_F(FirstTry, ImagesOfOneSizeInATarNeedNoSize) {
   EXPECT_THAT(run.out, HasSubstr("3 x 6 x 6"));
 }
 
+TEST_F(FirstTry, FloatArraysOfAnyRankGoIntoTheModelsThatCanTakeThem) {
+  constexpr int kSamples = 20;
+  std::vector<std::int64_t> labels;
+  for (int i = 0; i < kSamples; ++i)
+    labels.push_back(i % 2);
+  npy("x_labels.npy", "<i8", "(20,)", labels.data(), labels.size() * 8);
+  const std::vector<std::pair<std::string, std::size_t>> shapes{
+      {"(20, 3, 8, 8)", 192}, {"(20, 8, 8, 3)", 192}, {"(20, 8, 8)", 64}};
+  for (const auto& [shape, numbers] : shapes) {
+    std::vector<float> values(kSamples * numbers);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = static_cast<float>(i % 7) / 7.0F;
+    npy("x.npy", "<f4", shape, values.data(), values.size() * 4);
+    for (const char* model : {"", "cnn", "mlp"}) {
+      std::vector<std::string> line{temp_.text("x.npy")};
+      if (*model != 0) line.insert(line.end(), {"--model", model});
+      const auto run = train(line);
+      EXPECT_EQ(run.code, 0) << shape << " " << model << "\n" << run.err;
+      EXPECT_THAT(run.out, HasSubstr("2 classes"));
+    }
+  }
+}
+
 TEST_F(FirstTry, ImagesOfDifferentSizesAreNamed) {
   temp_.write("photos/cat/1.ppm", data::small_image(1, 6, 6));
   temp_.write("photos/dog/2.ppm", data::small_image(2, 8, 6));

@@ -14,7 +14,7 @@ class LiveLine : public testing::TestWithParam<const char*> {};
 
 TEST_P(LiveLine, counts_what_a_tracker_that_is_away_has_not_taken) {
   const tests::TempFolder folder;
-  std::vector<std::string> words = tests::emulator_command();
+  std::vector<std::string> words = tests::before_program();
   words.insert(
       words.end(),
       {TEMPER_PROGRAM,

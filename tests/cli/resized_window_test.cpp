@@ -94,7 +94,7 @@ class Screen {
 
 TEST(ResizedWindow, leaves_nothing_of_earlier_live_lines_behind) {
   const tests::TempFolder folder;
-  std::vector<std::string> words = tests::emulator_command();
+  std::vector<std::string> words = tests::before_program();
   words.insert(
       words.end(),
       {TEMPER_PROGRAM,

@@ -104,7 +104,7 @@ class Resume : public testing::Test {
       const std::string& kind,
       std::size_t count,
       const std::vector<int>& signals) {
-    std::vector<std::string> line = tests::emulator_command();
+    std::vector<std::string> line = tests::before_program();
     line.emplace_back(TEMPER_PROGRAM);
     line.insert(line.end(), arguments.begin(), arguments.end());
     std::string error;

@@ -12,15 +12,18 @@
 namespace temper::tests {
 
 // Runs `line` (env, sh ...), then temper with these arguments. Without its
-// supervisor, which loads LibTorch a second time; those who want one ask for it.
+// supervisor, which loads LibTorch a second time; those who want one ask for
+// it.
 inline ProcessResult run_temper(
     std::vector<std::string> line,
     const std::vector<std::string>& arguments) {
   line.insert(line.begin(), {"env", "TEMPER_SUPERVISE=0"});
-  for (const auto& word : emulator_command())
+  for (const auto& word : before_program())
     line.push_back(word);
   line.emplace_back(TEMPER_PROGRAM);
   line.insert(line.end(), arguments.begin(), arguments.end());
+  const auto held = leash(); // a shell among the words, too
+  line.insert(line.begin(), held.begin(), held.end());
   ProcessLimits limits;
   limits.time = std::chrono::seconds(120);
   const auto result = run_process(line, "", limits);

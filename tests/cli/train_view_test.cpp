@@ -253,8 +253,12 @@ TEST(EndTable, one_that_stopped_early_says_since_when) {
           HasSubstr("(early_stop = 2)")));
 }
 
-std::string forecast_line(std::int64_t measured, std::int64_t forecast) {
+std::string forecast_line(
+    std::int64_t measured,
+    std::int64_t forecast,
+    bool verbose = false) {
   Console console(Environment{});
+  console.set_verbose(verbose);
   TrainView view(console, {});
   testing::internal::CaptureStdout();
   view.see(journal::Event{
@@ -268,9 +272,10 @@ std::string forecast_line(std::int64_t measured, std::int64_t forecast) {
   return testing::internal::GetCapturedStdout();
 }
 
-TEST(ForecastLine, has_both_numbers_only_when_they_differ) {
+TEST(ForecastLine, is_there_only_when_the_peak_is_another) {
+  EXPECT_EQ(forecast_line(100, 104), "");
   EXPECT_EQ(
-      forecast_line(100, 104),
+      forecast_line(100, 104, true),
       "  memory    peak 100 MiB of tensors, as forecast\n");
   EXPECT_EQ(
       forecast_line(2, 25),
@@ -346,15 +351,16 @@ TEST(NextSteps, a_stopped_run_is_to_be_resumed) {
       "temper train --resume x --set run.dir=elsewhere");
 }
 
-TEST(NextSteps, a_run_that_still_improved_is_to_be_longer) {
+TEST(NextSteps, a_run_that_still_improved_is_trained_on_from_its_weights) {
   config::Config config;
+  config.run.name = "x"; // the new one gets a name of its own
   EXPECT_EQ(
       next_steps(a_result(), config, "")[0].first,
-      "temper train runs/x/config.toml --epochs 20");
-  config.run.name = "x";
-  EXPECT_THAT(
+      "temper train --from runs/x --epochs 10");
+  config.run.dir = "elsewhere";
+  EXPECT_EQ(
       next_steps(a_result(), config, "")[0].first,
-      HasSubstr("--set run.name=x-2"));
+      "temper train --from runs/x --epochs 10 --set run.dir=elsewhere");
   train::RunResult past = a_result();
   past.outcome.best_epoch = 4;
   EXPECT_THAT(
@@ -400,6 +406,24 @@ TEST(NextSteps, a_gap_that_may_be_chance_is_no_overfitting) {
   result.outcome.updates = 20; // two epochs: it has hardly begun
   EXPECT_THAT(
       advice_text(next_steps(result, {}, "")), Not(HasSubstr("overfits")));
+}
+
+TEST(NextSteps, one_that_diverged_is_to_have_a_lower_rate_and_not_trained_on) {
+  train::RunResult result = a_result();
+  result.plan.classes = {"cat", "dog"};
+  result.outcome.train = confused({5, 5});
+  result.outcome.train.units = 20;
+  result.outcome.train.loss = 20 * 1e6;
+  config::Config config;
+  config.optimizer.lr = 0.02;
+  EXPECT_EQ(
+      next_steps(result, config, "")[0].first,
+      "temper train runs/x/config.toml --lr 0.002");
+  EXPECT_THAT(
+      advice_text(next_steps(result, config, "")), Not(HasSubstr("--from")));
+  config.optimizer.lr = 1000; // a tenth of it is no better
+  EXPECT_THAT(
+      next_steps(result, config, "")[0].first, testing::EndsWith("--lr 0.001"));
 }
 
 TEST(NextSteps, at_most_three_with_comparison_and_export) {

@@ -46,6 +46,18 @@ TEST(ColumnsReport, SaysWhatEachColumnIsTakenFor) {
   EXPECT_EQ(columns_text({}, 80), "");
 }
 
+TEST(ColumnsReport, NumbersOfFiveToSevenDigitsAreWrittenOut) {
+  Column id = column("id", ColumnKind::number);
+  id.low = 100'000;
+  id.high = 1'234'567;
+  id.fill = 152'757.6;
+  Schema schema;
+  schema.columns = {id};
+  EXPECT_THAT(
+      columns_text(schema, 80),
+      testing::HasSubstr("100000 to 1234567  152758"));
+}
+
 TEST(ColumnsReport, StaysWithinTheScreen) {
   Schema schema;
   for (int i = 0; i < 70; ++i) {

@@ -107,7 +107,7 @@ TEST(FolderSource, AValidationClassThatTrainingLacksIsNotScored) {
   EXPECT_THAT(
       parts.notes,
       ElementsAre(AllOf(
-          HasSubstr("1 of 2 samples have a class that training lacks"),
+          HasSubstr("1 of 2 samples has a class that training lacks"),
           HasSubstr("hrose (1)"))));
   OpenOptions strict;
   strict.unseen_is_error = true;

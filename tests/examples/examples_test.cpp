@@ -21,7 +21,7 @@ using testing::HasSubstr;
 using tests::read_bytes;
 
 ProcessResult run(const char* program, std::vector<std::string> arguments) {
-  std::vector<std::string> line = tests::emulator_command();
+  std::vector<std::string> line = tests::before_program();
   line.emplace_back(program);
   line.insert(line.end(), arguments.begin(), arguments.end());
   ProcessLimits limits;

@@ -102,6 +102,13 @@ TEST(FirstSteps, only_whole_batches_on_the_cpu_can_be_compared) {
   plan.part = 0.5;
   EXPECT_FALSE(expected_of(plan));
   plan.part = 1;
+  plan.load = *with_others(1.8).load; // told at the start, and not remembered
+  EXPECT_FALSE(expected_of(plan));
+  plan.remembered = true; // of an earlier run, which asked for that
+  EXPECT_TRUE(expected_of(plan));
+  plan.load = *with_others(0).load;
+  plan.remembered = false;
+  EXPECT_TRUE(expected_of(plan));
   plan.threads = {"1", "asked for when the run was resumed"};
   EXPECT_FALSE(expected_of(plan));
 }

@@ -70,7 +70,7 @@ TEST_P(Hang, it_is_named_and_the_run_completes) {
   for (const auto& event : events) {
     if (event.kind != "hang") continue;
     EXPECT_EQ(event.text("phase"), place.phase);
-    EXPECT_LE(event.number("silent_s").value_or(100), 4 + 5);
+    EXPECT_GE(event.number("silent_s").value_or(0), 4);
     EXPECT_THAT(event.text("in_hand").value_or(""), HasSubstr(place.in_hand));
     const auto stacks = event.text("stacks");
     ASSERT_TRUE(stacks);

@@ -100,29 +100,32 @@ TEST_F(Kill, a_network_with_tied_weights_goes_on_as_if_it_never_was_killed) {
   write_tied_network(folder_ / "tied.pt2");
   const std::string undisturbed = reference("tied.pt2");
   int lost = 0;
+  int kills = 0;
   const int wanted = cases(1, 50);
   for (int round = 0; round < wanted; ++round) {
     SmallRun run = small(cat("tied-", round));
     run.network = "tied.pt2";
     Training training(run);
-    for (const std::int64_t step : {run.steps / 4, run.steps / 2}) {
+    for (const std::int64_t step : {run.steps / 8, run.steps / 4}) {
       ASSERT_TRUE(training.reach(step)) << training.output();
       const auto trainer = training.trainer();
-      ASSERT_TRUE(trainer);
+      if (!trainer) break; // it was done before we looked
       training.replace(*trainer);
+      ++kills;
     }
     EXPECT_EQ(training.wait(), 0) << training.output();
     EXPECT_EQ(faults_of_journal(journal_of(run), run.steps), "");
     EXPECT_EQ(state_of(run), undisturbed);
     if (state_of(run) != undisturbed) ++lost;
   }
-  RecordProperty("cases", 2 * wanted);
+  EXPECT_GT(kills, 0);
+  RecordProperty("cases", kills);
   RecordProperty("failures", lost);
 }
 
 TEST_F(Kill, a_trainer_whose_supervisor_is_killed_finishes_alone) {
   SmallRun run = small("orphan");
-  run.steps = 120;
+  run.steps = 600; // enough for a second one to meet the first
   Training training(run);
   ASSERT_TRUE(training.reach(10)) << training.output();
   const auto trainer = training.trainer();

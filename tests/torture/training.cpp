@@ -15,6 +15,7 @@
 #include "temper/base/sha256.h"
 #include "temper/base/text.h"
 #include "temper/journal/journal.h"
+#include "tests/leash.h"
 #include "tests/temp_folder.h"
 
 namespace temper::torture {
@@ -30,7 +31,8 @@ pid_t start(
     const std::vector<std::string>& arguments,
     const Environment& extra,
     const fs::path& log) {
-  std::vector<std::string> words{TEMPER_PROGRAM};
+  std::vector<std::string> words = tests::leash();
+  words.emplace_back(TEMPER_PROGRAM);
   words.insert(words.end(), arguments.begin(), arguments.end());
   Environment environment = current_environment();
   for (const auto& [name, value] : extra)
@@ -58,7 +60,7 @@ pid_t start(
   pid_t pid = -1;
   const int failed = posix_spawn(
       &pid,
-      TEMPER_PROGRAM,
+      words.front().c_str(),
       &files,
       &attributes,
       pointers(words).data(),
