@@ -4,17 +4,19 @@ sensible PyTorch script reaches (reference/ordinary.py), seed after seed.
 
     make bench-ordinary      or: bench/ordinary.py PROGRAM [KIND]...
 
-    SEEDS="0 1 2"  EPOCHS=10  THREADS=2
+    SEEDS="0 1 2"  EPOCHS=10  THREADS=2  SIZE=224 (of photographs)
+    IMAGES=4000 (of the array)  LETTERS=0 (of each text; 0: all)
 
 The inputs: a folder of photographs, a table of mixed columns to classify and
 one to predict a price, images as a float .npz, text, and a network of one's
 own as .pt2. Photographs, images and the network come from TEMPER_SHARED_DATA
 and are left out where there is none. temper is told the data, its validation
-part, the epochs and the seed, and nothing else.
+part, the epochs and the seed, and nothing else. The two run alternately.
 """
 import json
 import os
 import pathlib
+import resource
 import statistics
 import subprocess
 import sys
@@ -27,6 +29,9 @@ SHARED = pathlib.Path(os.environ.get("TEMPER_SHARED_DATA", ROOT.parent / "shared
 SEEDS = os.environ.get("SEEDS", "0 1 2").split()
 EPOCHS = os.environ.get("EPOCHS", "10")
 THREADS = os.environ.get("THREADS", "2")
+SIZE = os.environ.get("SIZE", "224")
+IMAGES = int(os.environ.get("IMAGES", "4000"))
+LETTERS = int(os.environ.get("LETTERS", "0"))
 
 
 def write_table(path, names, rows):
@@ -63,7 +68,7 @@ def make_houses(folder):
 
 
 def make_arrays(folder):
-    for part, file, count in (("train", "data_batch_1.bin", 4000), ("val", "test_batch.bin", 1000)):
+    for part, file, count in (("train", "data_batch_1.bin", IMAGES), ("val", "test_batch.bin", 1000)):
         records = numpy.fromfile(SHARED / "cifar-10-batches-bin" / file, numpy.uint8)
         records = records.reshape(-1, 3073)[:count]
         numpy.savez(folder / f"arrays_{part}.npz",
@@ -72,12 +77,16 @@ def make_arrays(folder):
 
 
 def make_text(folder):
-    """The documents and some headers of this tree; the last tenth validates."""
-    text = "".join(path.read_text() for path in sorted(ROOT.glob("docs/*.md")) + sorted(
-        ROOT.glob("temper/base/*.h")))
-    cut = len(text) * 9 // 10
-    (folder / "text_train.txt").write_text(text[:cut])
-    (folder / "text_val.txt").write_text(text[cut:])
+    """The documents and some headers of this tree; the end of each validates."""
+    parts = {"train": "", "val": ""}
+    for path in sorted(ROOT.glob("docs/*.md")) + sorted(ROOT.glob("temper/base/*.h")):
+        text = path.read_text().encode("ascii", "ignore").decode()
+        text = text[:LETTERS or len(text)]
+        cut = len(text) * 9 // 10
+        parts["train"] += text[:cut]
+        parts["val"] += text[cut:]
+    for part, text in parts.items():
+        (folder / f"text_{part}.txt").write_text(text)
 
 
 def make_photos(folder):
@@ -92,7 +101,7 @@ def separate(kind, source):
 # that larger is better, how its data is made, and temper's flags.
 KINDS = {
     "photos": ("accuracy", "val_accuracy", 1, make_photos,
-               lambda d: ["--data", f"folder:{d}/photos", "--set", "data.image_size=224"]),
+               lambda d: ["--data", f"folder:{d}/photos", "--set", f"data.image_size={SIZE}"]),
     "churn": ("accuracy", "val_accuracy", 1, make_churn,
               lambda d: separate("csv", f"csv:{d}/churn_{{}}.csv")),
     "houses": ("R2", "val_r2", 1, make_houses,
@@ -128,18 +137,28 @@ def python(kind, folder, seed):
     done = subprocess.run(
         ["/usr/bin/python3", ROOT / "reference/ordinary.py", kind, folder, seed, EPOCHS],
         check=True, stdout=subprocess.PIPE, text=True,
-        env={**os.environ, "OMP_NUM_THREADS": THREADS})
+        env={**os.environ, "OMP_NUM_THREADS": THREADS, "SIZE": SIZE})
     return json.loads(done.stdout)["score"]
 
 
-def shown(values):
-    return f"{statistics.mean(values):8.4f}  {min(values):8.4f} to {max(values):8.4f}"
+def timed(run, *arguments):
+    """What a run reached, and the seconds of processor time it took."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    score = run(*arguments)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return score, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def shown(runs):
+    scores, seconds = zip(*runs)
+    return (f"{statistics.mean(scores):8.4f}  {min(scores):8.4f} to {max(scores):8.4f}"
+            f"  {statistics.mean(seconds):6.0f} s")
 
 
 def main():
     program = sys.argv[1]
     kinds = sys.argv[2:] or list(KINDS)
-    print(f"{EPOCHS} epochs, seeds {' '.join(SEEDS)}: mean, least to most of the best epoch")
+    print(f"{EPOCHS} epochs, seeds {' '.join(SEEDS)}: mean, least to most of the best epoch; processor time a run")
     for kind in kinds:
         if kind in NEEDS_SHARED and not SHARED.exists():
             print(f"{kind:8} left out: no {SHARED}")
@@ -149,8 +168,8 @@ def main():
             KINDS[kind][3](folder)
             ours, theirs = [], []
             for seed in SEEDS:
-                ours.append(temper(program, kind, folder, seed))
-                theirs.append(python(kind, folder, seed))
+                ours.append(timed(temper, program, kind, folder, seed))
+                theirs.append(timed(python, kind, folder, seed))
             print(f"{kind:8} {KINDS[kind][0]:9} temper  {shown(ours)}", flush=True)
             print(f"{'':18} PyTorch {shown(theirs)}", flush=True)
 

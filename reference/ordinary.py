@@ -13,6 +13,7 @@ of the best epoch.
 import csv
 import json
 import math
+import os
 import pathlib
 import sys
 
@@ -68,8 +69,9 @@ def photos(data, seed, epochs):
     import torchvision
     from PIL import Image
     from torchvision import transforms
+    size = int(os.environ.get("SIZE", "224"))
     prepare = transforms.Compose([
-        transforms.Resize(224), transforms.CenterCrop(224), transforms.ToTensor(),
+        transforms.Resize(size), transforms.CenterCrop(size), transforms.ToTensor(),
         transforms.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))])
     parts = []
     for part in ("train", "val"):
