@@ -12,6 +12,10 @@ set_target_properties(temper_torch PROPERTIES EXPORT_NAME torch)
 install(TARGETS ${installed} EXPORT temper_targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+if(TEMPER_TORCH)
+  install(TARGETS temper_full
+    RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/temper)
+endif()
 install(EXPORT temper_targets NAMESPACE temper::
   FILE temperTargets.cmake DESTINATION ${package_dir})
 

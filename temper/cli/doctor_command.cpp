@@ -63,6 +63,7 @@ class DoctorCommand : public Command {
   }
 
   int run(const Invocation& invocation, Console& console) override {
+    need_libtorch(invocation);
     const bool with_python = app_->count("--python") > 0;
     const auto progress = [&](const std::string& what) {
       console.progress(cat("checking ", what, " ..."));
@@ -71,7 +72,7 @@ class DoctorCommand : public Command {
     // As the user has them, before start() sets what training needs.
     const auto environment = current_environment();
     const auto machine = machine::probe(directory_);
-    start(invocation, machine, true);
+    start(machine, true);
     const auto evidence =
         doctor::gather(machine, environment, device_, progress);
     auto checks = doctor::run_checks(evidence);

@@ -7,6 +7,7 @@
 #include "temper/cli/command.h"
 #include "temper/cli/preprocessing.h"
 #include "temper/cli/progress_line.h"
+#include "temper/cli/start.h"
 #include "temper/cli/trained_model.h"
 #include "temper/config/load.h"
 #include "temper/data/schema.h"
@@ -94,7 +95,7 @@ class ExportCommand : public Command {
         ->type_name("S");
   }
 
-  int run(const Invocation&, Console& console) override {
+  int run(const Invocation& invocation, Console& console) override {
     if (model_.empty())
       throw UsageError(
           "which model to export is missing.", "See temper help export.");
@@ -114,6 +115,7 @@ class ExportCommand : public Command {
           "Write a .pt2 or .pt file; or leave --with-preprocessing out: the "
           "schema goes along in the file's metadata.");
     model::check_target(to, force_);
+    if (format == model::ExportFormat::kTorchScript) need_libtorch(invocation);
 
     console.progress(cat("opening ", model_));
     graph::Program program = open();

@@ -134,10 +134,12 @@ class PlanCommand : public Command {
 
   // As a run would, whatever is remembered and however short it is.
   int measure(const Invocation& invocation, Console& console) const {
+    if (TrainFlags::reads_once(key_)) need_libtorch(invocation, true);
     train::RunRequest request;
     request.config = read_config();
+    need_libtorch(invocation, true);
     request.machine = machine::probe(".");
-    start(invocation, request.machine, false, true);
+    start(request.machine);
     request.version = version_line();
     request.measuring.on_purpose = true;
     request.measuring.even_busy = even_busy_;

@@ -1,16 +1,27 @@
-// Prepares the process for LibTorch, as machine/startup.h decides, starting
-// the program again once where a setting only counts at load time.
+// The way to LibTorch. The command opens without it, because loading it takes
+// half a second. A command that needs it says so (need_libtorch), and goes on
+// as the full program: the same command with LibTorch, in libexec. There,
+// start() prepares the process as machine/startup.h decides.
 #pragma once
+
+#include <filesystem>
 
 #include "temper/cli/command.h"
 #include "temper/machine/machine.h"
 
 namespace temper::cli {
 
-void start(
-    const Invocation& invocation,
-    const machine::Machine& machine,
-    bool inspect_only,
-    bool measures = false);
+// The program that has LibTorch; this one in a build without LibTorch. Error
+// when it is missing.
+std::filesystem::path full_program();
+
+// From here on the command needs LibTorch. The process becomes the full
+// program, which runs the command from its beginning; in the full program, and
+// in a build without LibTorch, nothing happens. So it comes after what may be
+// wrong with flags and configs, and before anything is printed or written.
+// `computes` as in machine::LoadingRequest.
+void need_libtorch(const Invocation& invocation, bool computes = false);
+
+void start(const machine::Machine& machine, bool inspect_only = false);
 
 } // namespace temper::cli

@@ -9,6 +9,7 @@
 
 #include "temper/base/text.h"
 #include "temper/cli/interrupt.h"
+#include "temper/cli/start.h"
 #include "temper/machine/startup.h"
 #include "temper/supervise/death.h"
 #include "temper/supervise/shared_page.h"
@@ -96,13 +97,16 @@ std::optional<int> run_supervised(
   }
   Board* board = nullptr;
   supervise::Assignment assignment;
-  assignment.program = supervise::own_program;
+  const supervise::HeldProgram trainer(full_program());
+  assignment.program = [&] { return trainer.path(); };
   assignment.arguments = invocation.arguments;
   assignment.resume = [&](const std::filesystem::path& run) {
     return resume_arguments(invocation, changes, run);
   };
   assignment.extra = {{kTrainer, cat(page->descriptor())}};
-  for (const auto& variable : machine::trainer_variables(current_environment()))
+  const auto loading = machine::loading_variables(
+      {invocation.mps_fallback, true}, current_environment());
+  for (const auto& variable : loading.variables)
     assignment.extra.insert(variable);
   assignment.listens_late = true;
   assignment.begin = [&] { board = new (page->data()) Board; };

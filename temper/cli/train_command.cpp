@@ -101,6 +101,7 @@ class TrainCommand : public Command {
   }
 
   int run(const Invocation& invocation, Console& console) override {
+    if (TrainFlags::reads_once(config_)) go_on_alone(invocation);
     const config::Config config = read_config();
     if (!dry_run_) console.outlive_output();
     if (!resume_.empty())
@@ -108,12 +109,13 @@ class TrainCommand : public Command {
         console.print(done);
         return kDone;
       }
-    if (!dry_run_ && !no_supervise_ && wants_supervisor(current_environment()))
+    if (supervised())
       if (const auto code = run_supervised(
               invocation, console, resume_.empty() ? Changes{} : changes_))
         return *code;
+    need_libtorch(invocation, true);
     const auto machine = machine::probe(".");
-    start(invocation, machine, false, dry_run_);
+    start(machine);
     TrainerSide supervisor(current_environment());
     count_signals_in(supervisor.signals());
     InterruptWatch interrupts;
@@ -224,6 +226,22 @@ class TrainCommand : public Command {
   }
 
  private:
+  bool supervised() const {
+    return !dry_run_ && !no_supervise_ &&
+        wants_supervisor(current_environment());
+  }
+
+  // With a config that nobody else has read, and nobody can read again.
+  void go_on_alone(const Invocation& invocation) {
+    need_libtorch(invocation, true);
+    if (supervised())
+      log::warn(
+          cat("[train] ",
+              config_,
+              " can be read only once: training without a supervisor."));
+    no_supervise_ = true;
+  }
+
   static int code_of(const train::Outcome& outcome, bool supervised) {
     if (outcome.start_again) return supervised ? kStartAgain : kStopped;
     return outcome.ending == train::Ending::kStopped ? kStopped : kDone;

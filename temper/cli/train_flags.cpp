@@ -60,6 +60,12 @@ std::vector<config::Assignment> TrainFlags::assignments() const {
   return all;
 }
 
+bool TrainFlags::reads_once(const std::string& file) {
+  std::error_code failed;
+  return std::filesystem::exists(file, failed) &&
+      !std::filesystem::is_regular_file(file, failed);
+}
+
 config::Config TrainFlags::config_of(
     const std::string& file,
     const std::vector<config::Assignment>& assignments) {

@@ -1,4 +1,5 @@
-// What `temper --version` prints.
+// What `temper --version` prints: what it was built from. Which LibTorch is
+// loaded is for `temper doctor` to say.
 #pragma once
 
 #include <string>

@@ -1,11 +1,15 @@
-// The seam's answers in a build without LibTorch (TEMPER_TORCH=OFF), as for
-// the arm64 tests of what needs no torch.
+// The seam's answers in a program without LibTorch: the command as it opens,
+// the tests of what needs no torch, and everything where TEMPER_TORCH is OFF.
 #include "temper/libtorch/facts.h"
 #include "temper/libtorch/mps_memory.h"
 #include "temper/libtorch/sim.h"
 #include "temper/libtorch/trial.h"
 
 namespace temper::libtorch {
+
+bool linked() {
+  return false;
+}
 
 Facts facts() {
   return {};

@@ -31,6 +31,10 @@ int default_threads() {
 
 } // namespace
 
+bool linked() {
+  return true;
+}
+
 Facts facts() {
   const BuildReport report = read_build_report(at::show_config());
   Facts facts;

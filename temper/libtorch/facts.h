@@ -24,6 +24,9 @@ struct Facts {
   bool mps_available = false;
 };
 
+// Is LibTorch a part of this program? Asks nothing of it, unlike facts().
+bool linked();
+
 // Cheap after the first call. LibTorch's default thread count is the one it
 // had at the first call or at the first set_threads(), whichever came before.
 // Asks nothing of the MPS allocator: that reads its watermarks when it is first

@@ -17,13 +17,15 @@ constexpr const char* kLow = "PYTORCH_MPS_LOW_WATERMARK_RATIO";
 constexpr const char* kFallback = "PYTORCH_ENABLE_MPS_FALLBACK";
 constexpr const char* kDuplicateOpenmp = "KMP_DUPLICATE_LIB_OK";
 
+// Into a Startup or a Loading.
+template <class Decided>
 void set(
-    Startup& startup,
+    Decided& decided,
     const char* name,
     const std::string& value,
     const std::string& why) {
-  startup.variables.emplace_back(name, value);
-  startup.reasons.push_back(cat(name, "=", value, ": ", why));
+  decided.variables.emplace_back(name, value);
+  decided.reasons.push_back(cat(name, "=", value, ": ", why));
 }
 
 // LibTorch's default lets MPS take 1.7 times the recommended working set
@@ -48,14 +50,26 @@ void plan_watermarks(Startup& startup, const Environment& environment) {
         "LibTorch refuses a low mark above the high one");
 }
 
-void plan_fallback(Startup& startup, const Environment& environment) {
+void plan_fallback(Loading& loading, const Environment& environment) {
   const auto now = variable(environment, kFallback);
   if (now && *now != "0") return;
-  set(startup,
-      kFallback,
-      "1",
-      "asked for; LibTorch reads it while loading, so temper starts again");
-  startup.restart = true;
+  set(loading, kFallback, "1", "asked for; LibTorch reads it while loading");
+}
+
+// At the end of every parallel part threads wait for the slowest. libgomp spins
+// 300,000 times before it sleeps: on a busy machine that takes the core from
+// the very thread that is waited for. 1,000 is its own choice where threads
+// outnumber cores. A step of cnn (batch 64, 2 threads on 2 cores) takes 56 ms
+// instead of 280 at a load of 9, and 15 ms either way when it is alone.
+void plan_spinning(Loading& loading, const Environment& environment) {
+  constexpr const char* kSpins = "GOMP_SPINCOUNT";
+  for (const char* name : {kSpins, "OMP_WAIT_POLICY"})
+    if (variable(environment, name)) return;
+  set(loading,
+      kSpins,
+      "1000",
+      "threads that wait leave the core to others; OpenMP reads it while "
+      "loading");
 }
 
 // LibTorch's own default is one thread on a two-core machine. Efficiency cores
@@ -80,17 +94,13 @@ int fast_threads(const Cpu& cpu) {
   return fast > 0 ? std::min(fast, usable) : usable;
 }
 
-// At the end of every parallel part threads wait for the slowest. libgomp spins
-// 300,000 times before it sleeps: on a busy machine that takes the core from
-// the very thread that is waited for. 1,000 is its own choice where threads
-// outnumber cores. A step of cnn (batch 64, 2 threads on 2 cores) takes 56 ms
-// instead of 280 at a load of 9, and 15 ms either way when it is alone.
-std::vector<std::pair<std::string, std::string>> trainer_variables(
+Loading loading_variables(
+    const LoadingRequest& request,
     const Environment& environment) {
-  constexpr const char* kSpins = "GOMP_SPINCOUNT";
-  for (const char* name : {kSpins, "OMP_WAIT_POLICY"})
-    if (variable(environment, name)) return {};
-  return {{kSpins, "1000"}};
+  Loading loading;
+  if (request.mps_fallback) plan_fallback(loading, environment);
+  if (request.computes) plan_spinning(loading, environment);
+  return loading;
 }
 
 Startup plan_startup(
@@ -108,16 +118,6 @@ Startup plan_startup(
             "); temper doctor lists the OpenMP runtimes that are loaded."));
   Startup startup;
   if (machine.platform.os == "macos") plan_watermarks(startup, environment);
-  if (request.mps_fallback) plan_fallback(startup, environment);
-  if (request.measures)
-    for (const auto& [name, value] : trainer_variables(environment)) {
-      set(startup,
-          name.c_str(),
-          value,
-          "as a trainer has it; OpenMP reads it while loading, so temper "
-          "starts again");
-      startup.restart = true;
-    }
   plan_threads(startup, request.threads, machine);
   return startup;
 }

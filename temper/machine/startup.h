@@ -3,8 +3,8 @@
 // line for --verbose.
 //
 // It must happen before LibTorch first touches a device: the MPS allocator
-// reads its watermarks once, and the MPS fallback is read while the library
-// is being loaded, so that one needs a fresh start of the program.
+// reads its watermarks once. Variables that are read while the libraries are
+// being loaded are for whoever starts the program (loading_variables).
 #pragma once
 
 #include <string>
@@ -16,28 +16,37 @@
 
 namespace temper::machine {
 
-struct StartupRequest {
+struct LoadingRequest {
   bool mps_fallback = false; // run operators MPS lacks on the CPU
+  bool computes = false; // trains, or measures what training would take
+};
+
+// Variables and, one line each, why they are set.
+struct Loading {
+  std::vector<std::pair<std::string, std::string>> variables;
+  std::vector<std::string> reasons;
+};
+
+// What LibTorch and OpenMP read while they are loaded, when later is too late:
+// a program with them is to be started with it. Whatever the user has set for
+// the waiting of threads stays.
+Loading loading_variables(
+    const LoadingRequest& request,
+    const Environment& environment);
+
+struct StartupRequest {
   int threads = 0; // 0: as many as there are fast cores to use
   bool inspect_only = false; // doctor reports what others refuse
-  bool measures = false; // speeds, which shall be those of a trainer
 };
 
 struct Startup {
   std::vector<std::pair<std::string, std::string>> variables; // to set
-  bool restart = false; // with `variables` in the environment
   int threads = 1;
   std::vector<std::string> reasons; // one line each
 };
 
 // One for each fast core this process may use.
 int fast_threads(const Cpu& cpu);
-
-// What a process that computes is to be started with: the OpenMP runtime reads
-// it while it is loaded, and later is too late. Whatever the user has set for
-// the waiting of threads stays.
-std::vector<std::pair<std::string, std::string>> trainer_variables(
-    const Environment& environment);
 
 // Error when the environment is one in which training must not start.
 Startup plan_startup(
@@ -46,7 +55,7 @@ Startup plan_startup(
     const Machine& machine);
 
 // Sets the variables, the open-file limit and LibTorch's threads, and logs the
-// reasons. The restart is up to the caller, who knows the arguments.
+// reasons.
 void apply_startup(const Startup& startup);
 
 } // namespace temper::machine

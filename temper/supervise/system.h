@@ -17,8 +17,18 @@ namespace temper::supervise {
 // Is a debugger attached to this process?
 bool is_traced();
 
-// This very program, to start it again, also when its file was replaced.
-std::string own_program();
+// A program's file, to start it again and again: the same one, also when
+// another build has taken its place.
+class HeldProgram {
+ public:
+  explicit HeldProgram(std::filesystem::path path);
+  // What to start now.
+  std::string path() const;
+
+ private:
+  std::filesystem::path path_;
+  Descriptor file_;
+};
 
 // Of a process: resident on Linux, the physical footprint on a Mac.
 std::optional<std::uint64_t> memory_of(pid_t pid);

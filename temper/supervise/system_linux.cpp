@@ -19,15 +19,17 @@ bool is_traced() {
   return tracer && *tracer != "0";
 }
 
+HeldProgram::HeldProgram(std::filesystem::path path)
+    : path_(std::move(path)),
+      file_(::open(path_.c_str(), O_PATH | O_CLOEXEC)) {}
+
 // By its path, which gives the process its name in ps and top. When another
-// build is there by now, by the link, which still leads to this one.
-std::string own_program() {
-  constexpr const char* kLink = "/proc/self/exe";
+// build is there by now, by the descriptor, which still leads to this one.
+std::string HeldProgram::path() const {
+  const std::string link = cat("/proc/self/fd/", file_.get());
   std::error_code failed;
-  const auto path = std::filesystem::read_symlink(kLink, failed);
-  if (!failed && std::filesystem::equivalent(path, kLink, failed) && !failed)
-    return path.string();
-  return kLink;
+  const bool same = std::filesystem::equivalent(path_, link, failed) && !failed;
+  return same || !file_.open() ? path_.string() : link;
 }
 
 std::optional<std::uint64_t> memory_of(pid_t pid) {

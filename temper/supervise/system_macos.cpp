@@ -2,7 +2,6 @@
 #include <sys/sysctl.h>
 #include <unistd.h>
 
-#include "temper/machine/libraries.h"
 #include "temper/supervise/system.h"
 
 namespace temper::supervise {
@@ -15,8 +14,11 @@ bool is_traced() {
   return (about.kp_proc.p_flag & P_TRACED) != 0;
 }
 
-std::string own_program() {
-  return machine::executable_path();
+// By its path alone: a Mac starts no program by a descriptor.
+HeldProgram::HeldProgram(std::filesystem::path path) : path_(std::move(path)) {}
+
+std::string HeldProgram::path() const {
+  return path_.string();
 }
 
 std::optional<std::uint64_t> memory_of(pid_t pid) {

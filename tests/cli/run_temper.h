@@ -12,8 +12,7 @@
 namespace temper::tests {
 
 // Runs `line` (env, sh ...), then temper with these arguments. Without its
-// supervisor, which loads LibTorch a second time; those who want one ask for
-// it.
+// supervisor; those who want one ask for it.
 inline ProcessResult run_temper(
     std::vector<std::string> line,
     const std::vector<std::string>& arguments) {

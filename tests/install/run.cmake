@@ -1,6 +1,7 @@
-# Run as a script by ctest: installs the build BUILD into a fresh prefix below
-# WORK, then configures, builds and runs the program in SOURCE against it. The
-# toolchain, generator, compiler and flags are those of the build.
+# Run as a script by ctest: installs the build BUILD, with LibTorch if TORCH is
+# on, into a fresh prefix below WORK, then configures, builds and runs the program
+# in SOURCE against it. The toolchain, generator, compiler and flags are those of
+# the build.
 function(step)
   execute_process(COMMAND ${ARGV} RESULT_VARIABLE result
     OUTPUT_VARIABLE output ERROR_VARIABLE output)
@@ -20,6 +21,9 @@ foreach(file bin/temper include/temper/base/text.h)
     message(FATAL_ERROR "${file} was not installed")
   endif()
 endforeach()
+if(TORCH) # the command finds its other half, and that its libraries
+  step(${prefix}/bin/temper export cnn --to ${WORK}/net.pt)
+endif()
 if(EXISTS ${prefix}/include/temper/libtorch/precompiled.h)
   message(FATAL_ERROR "the precompiled header is the build's own affair")
 endif()

@@ -9,6 +9,7 @@ namespace temper::machine {
 namespace {
 
 using testing::Contains;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Pair;
@@ -27,17 +28,16 @@ Machine mac() {
   return machine;
 }
 
-TEST(Startup, ThreadsOfATrainerSleepSoonUnlessTheUserSaysHowTheyWait) {
-  using Variables = std::vector<std::pair<std::string, std::string>>;
-  EXPECT_EQ(trainer_variables({}), (Variables{{"GOMP_SPINCOUNT", "1000"}}));
-  EXPECT_THAT(trainer_variables({{"GOMP_SPINCOUNT", "7"}}), IsEmpty());
-  EXPECT_THAT(trainer_variables({{"OMP_WAIT_POLICY", "active"}}), IsEmpty());
-  StartupRequest request;
-  EXPECT_FALSE(plan_startup(request, {}, Machine{}).restart);
-  request.measures = true; // what a trainer will have
-  EXPECT_TRUE(plan_startup(request, {}, Machine{}).restart);
-  EXPECT_FALSE(
-      plan_startup(request, {{"GOMP_SPINCOUNT", "1000"}}, Machine{}).restart);
+TEST(Startup, ThreadsThatComputeSleepSoonUnlessTheUserSaysHowTheyWait) {
+  LoadingRequest request;
+  EXPECT_THAT(loading_variables(request, {}).variables, IsEmpty());
+  request.computes = true;
+  const auto variables = [&](const Environment& environment) {
+    return loading_variables(request, environment).variables;
+  };
+  EXPECT_THAT(variables({}), ElementsAre(Pair("GOMP_SPINCOUNT", "1000")));
+  EXPECT_THAT(variables({{"GOMP_SPINCOUNT", "7"}}), IsEmpty());
+  EXPECT_THAT(variables({{"OMP_WAIT_POLICY", "active"}}), IsEmpty());
 }
 
 TEST(Startup, OnAMacMemoryIsLimitedToTheRecommendedWorkingSet) {
@@ -51,7 +51,7 @@ TEST(Startup, TheUsersWatermarkIsKept) {
   const auto both = plan_startup({}, {{kHigh, "0.7"}, {kLow, "0.5"}}, mac());
   EXPECT_THAT(both.variables, IsEmpty());
   const auto high = plan_startup({}, {{kHigh, "0.7"}}, mac());
-  EXPECT_THAT(high.variables, testing::ElementsAre(Pair(kLow, "0.63")));
+  EXPECT_THAT(high.variables, ElementsAre(Pair(kLow, "0.63")));
   const auto roomy = plan_startup({}, {{kHigh, "1.7"}}, mac());
   EXPECT_THAT(roomy.variables, IsEmpty());
   const auto off = plan_startup({}, {{kHigh, "0.0"}}, mac());
@@ -64,15 +64,16 @@ TEST(Startup, OnLinuxNoMpsVariableIsSet) {
   EXPECT_THAT(plan_startup({}, {}, machine).variables, IsEmpty());
 }
 
-TEST(Startup, FallbackNeedsARestartUnlessItIsOnAlready) {
-  StartupRequest request;
+TEST(Startup, FallbackIsSetForLoadingUnlessItIsOnAlready) {
+  LoadingRequest request;
   request.mps_fallback = true;
-  const auto off = plan_startup(request, {}, mac());
-  EXPECT_TRUE(off.restart);
-  EXPECT_THAT(off.variables, Contains(Pair(kFallback, "1")));
-  EXPECT_TRUE(plan_startup(request, {{kFallback, "0"}}, mac()).restart);
-  EXPECT_FALSE(plan_startup(request, {{kFallback, "1"}}, mac()).restart);
-  EXPECT_FALSE(plan_startup({}, {}, mac()).restart);
+  for (const Environment& environment :
+       {Environment{}, Environment{{kFallback, "0"}}})
+    EXPECT_THAT(
+        loading_variables(request, environment).variables,
+        ElementsAre(Pair(kFallback, "1")));
+  EXPECT_THAT(
+      loading_variables(request, {{kFallback, "1"}}).variables, IsEmpty());
 }
 
 TEST(Startup, DuplicateOpenmpIsRefusedExceptForInspection) {
@@ -100,6 +101,11 @@ TEST(Startup, EveryDecisionCarriesItsReason) {
   const auto startup = plan_startup({}, {}, mac());
   EXPECT_THAT(startup.reasons, Contains(HasSubstr("LibTorch threads: 4")));
   EXPECT_THAT(startup.reasons, Contains(HasSubstr("1.0: out of memory is")));
+  LoadingRequest request;
+  request.computes = true;
+  EXPECT_THAT(
+      loading_variables(request, {}).reasons,
+      ElementsAre(HasSubstr("GOMP_SPINCOUNT=1000: ")));
 }
 
 } // namespace
