@@ -10,6 +10,7 @@
 #include <deque>
 
 #include "temper/base/error.h"
+#include "temper/base/exit_codes.h"
 #include "temper/base/log.h"
 #include "temper/base/text.h"
 #include "temper/journal/aside.h"
@@ -27,10 +28,6 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kFailed = 1;
-constexpr int kStopped = 75;
-constexpr int kInterrupted = 130;
-
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
@@ -38,7 +35,7 @@ double seconds_since(Clock::time_point begin) {
 pid_t start(
     const Assignment& assignment,
     const std::vector<std::string>& arguments) {
-  std::vector<std::string> words{"temper"};
+  std::vector<std::string> words{assignment.name};
   words.insert(words.end(), arguments.begin(), arguments.end());
   Environment environment = current_environment();
   for (const auto& [name, value] : assignment.extra)
