@@ -95,7 +95,7 @@ class Run {
   RunResult result_;
   std::optional<journal::RunLock> lock_;
   std::optional<Earlier> from_; // no value: the run begins
-  RunParts parts_;
+  std::unique_ptr<RunParts> parts_; // what is in it refers to its neighbours
   std::optional<journal::Journal> journal_;
   std::string writer_;
   std::optional<checkpoint::Store> store_;
@@ -122,9 +122,10 @@ void Run::find_where_it_stopped() {
 void Run::prepare_parts() {
   if (request_.own_model.empty())
     request_.config = with_models_batch(std::move(request_.config));
-  parts_ = prepare(request_, from_ ? &*from_ : nullptr, false);
+  parts_.reset(
+      new RunParts(prepare(request_, from_ ? &*from_ : nullptr, false)));
   if (request_.config.device == "sim") set_up_sim(request_.config.sim, true);
-  result_.plan = parts_.plan;
+  result_.plan = parts_->plan;
 }
 
 void Run::make_directory() {
@@ -134,20 +135,20 @@ void Run::make_directory() {
   take(journal::make_run_directory(
       request_.config.run.dir,
       request_.config.run.name,
-      parts_.plan.engine.model,
-      parts_.plan.source));
+      parts_->plan.engine.model,
+      parts_->plan.source));
 }
 
 // The run's own config is what it does.
 void Run::say_what_it_does() {
   config::Config& config = request_.config;
-  if (request_.factories.open_data) config.data.source = parts_.plan.source;
+  if (request_.factories.open_data) config.data.source = parts_->plan.source;
   config.guard.rollback = std::min<std::int64_t>(
       config.guard.rollback,
-      static_cast<std::int64_t>(parts_.plan.copies.good_states));
+      static_cast<std::int64_t>(parts_->plan.copies.good_states));
   if (request_.own_model.empty() && config.model.name.empty()) {
-    config.model.name = parts_.model.name;
-    config.model.weights = parts_.model.weights;
+    config.model.name = parts_->model.name;
+    config.model.weights = parts_->model.weights;
   }
 }
 
@@ -161,19 +162,20 @@ void Run::keep_what_it_is() {
   // Without a checkpoint it begins again, with the data that is there now.
   if (snapshot() == nullptr ||
       !std::filesystem::exists(result_.directory.data()))
-    keep_contents(result_.directory, parts_.data);
-  keep_model(parts_.model, result_.directory);
-  parts_.model.unfrozen
+    keep_contents(result_.directory, parts_->data);
+  keep_model(parts_->model, result_.directory);
+  parts_->model.unfrozen
       .reset(); // its weights are not those of the run for long
 }
 
 void Run::write_about() {
   const journal::RunDirectory& directory = result_.directory;
   write_file_atomically(directory.config(), config::to_toml(request_.config));
-  write_file_atomically(directory.schema(), data::to_json(*parts_.data.schema));
+  write_file_atomically(
+      directory.schema(), data::to_json(*parts_->data.schema));
   write_file_atomically(
       directory.machine(), machine::to_json(request_.machine));
-  write_file_atomically(directory.plan(), plan_json(parts_.plan) + "\n");
+  write_file_atomically(directory.plan(), plan_json(parts_->plan) + "\n");
 }
 
 // The length may be another, if that changes nothing of what was done.
@@ -182,7 +184,7 @@ void Run::check_length() const {
     train::check_length(
         from_->was,
         from_->now,
-        parts_.train->batches_per_epoch(),
+        parts_->train->batches_per_epoch(),
         Progress::from_json(snapshot()->loop),
         result_.directory.path.string());
 }
@@ -200,14 +202,14 @@ void Run::keep_changes() {
         directory.machine(), machine::to_json(request_.machine));
   if (from_->schema == nullptr) // lost, or of a version that had none
     write_file_atomically(
-        directory.schema(), data::to_json(*parts_.data.schema));
+        directory.schema(), data::to_json(*parts_->data.schema));
   if (from_->new_settings)
-    write_file_atomically(directory.plan(), plan_json(parts_.plan) + "\n");
+    write_file_atomically(directory.plan(), plan_json(parts_->plan) + "\n");
 }
 
 void Run::open_journal() {
   journal_.emplace(result_.directory.journal());
-  writer_ = writer_json(request_, parts_.plan);
+  writer_ = writer_json(request_, parts_->plan);
 }
 
 void Run::tell(const journal::Event& event) {
@@ -219,7 +221,7 @@ void Run::tell_the_beginning() {
   const double prepare_s = Meter::seconds_since(begin_);
   if (!goes_on() || !cut_journal(*journal_, result_.directory, *from_))
     tell(run_event(
-        result_.directory.name(), request_, parts_.plan, writer_, prepare_s));
+        result_.directory.name(), request_, parts_->plan, writer_, prepare_s));
   if (goes_on()) {
     warn_of_other_writer(*from_, writer_);
     tell(resume_event(
@@ -228,10 +230,10 @@ void Run::tell_the_beginning() {
         request_.origin,
         prepare_s));
   }
-  tell(forecast_event(parts_.plan.forecast));
+  tell(forecast_event(parts_->plan.forecast));
   for (const journal::Event& event : journal::missing_aside(result_.directory))
     tell(event);
-  observer_.started(result_.directory, parts_.plan, request_.config);
+  observer_.started(result_.directory, parts_->plan, request_.config);
 }
 
 void Run::open_checkpoints() {
@@ -245,15 +247,15 @@ void Run::open_checkpoints() {
 
 // What the plan says of a step; features that are kept make other steps.
 std::optional<plan::Expected> Run::planned_step() const {
-  if (!parts_.plan_memory || !request_.config.model.freeze.empty())
+  if (!parts_->plan_memory || !request_.config.model.freeze.empty())
     return std::nullopt;
-  return plan::expected_of(parts_.plan.settings);
+  return plan::expected_of(parts_->plan.settings);
 }
 
 void Run::forget_plan() const {
   try {
-    if (parts_.plan_memory)
-      parts_.plan_memory->cache.clear(parts_.plan_memory->key.text());
+    if (parts_->plan_memory)
+      parts_->plan_memory->cache.clear(parts_->plan_memory->key.text());
   } catch (const Error& error) {
     log::detail(error.what()); // it ages, too
   }
@@ -268,10 +270,10 @@ std::optional<journal::Event> Run::news() {
 LoopParts Run::loop_parts() {
   return {
       .config = request_.config,
-      .engine = *parts_.engine,
-      .train = *parts_.train,
-      .val = parts_.val.get(),
-      .test = parts_.test.get(),
+      .engine = *parts_->engine,
+      .train = *parts_->train,
+      .val = parts_->val.get(),
+      .test = parts_->test.get(),
       .journal = *journal_,
       .checkpoints = *store_,
       .writer = writer_,
@@ -279,16 +281,16 @@ LoopParts Run::loop_parts() {
       .gauge = [this] { return gauges_->read(); },
       .system = [this] { return news(); },
       .around = plan::surroundings_of(request_.machine),
-      .threads = parts_.plan.settings.setting().threads,
+      .threads = parts_->plan.settings.setting().threads,
       .planned = planned_step(),
       .forget_plan = [this] { forget_plan(); },
       .stop = request_.control.stop,
       .save_now = request_.control.save_now,
       .heartbeats = &heartbeats_,
       .governor = memory::Governor(governor_options(
-          request_.config, parts_.plan.engine, parts_.plan.forecast)),
-      .forecast = parts_.plan.forecast,
-      .one_copy = parts_.plan.copies.checkpoints < 2};
+          request_.config, parts_->plan.engine, parts_->plan.forecast)),
+      .forecast = parts_->plan.forecast,
+      .one_copy = parts_->plan.copies.checkpoints < 2};
 }
 
 RunWatchParts Run::watch_parts() {
@@ -296,8 +298,8 @@ RunWatchParts Run::watch_parts() {
       heartbeats_,
       request_.config.watchdog.seconds,
       result_.directory,
-      parts_.train.get(),
-      parts_.val.get(),
+      parts_->train.get(),
+      parts_->val.get(),
       request_.control.give_up,
       request_.trackers,
       &mailbox_};
@@ -309,7 +311,7 @@ void Run::train() {
       request_.config.track.system_seconds,
       request_.machine.memory.physical_bytes);
   const LoopParts loop = loop_parts();
-  awake_.emplace(cat("temper trains ", parts_.model.name));
+  awake_.emplace(cat("temper trains ", parts_->model.name));
   try {
     const RunWatch watch(watch_parts());
     result_.outcome = run_loop(loop, snapshot());
