@@ -4,8 +4,8 @@
 #include <torch/torch.h>
 #include <iostream>
 
-#include "temper/machine/probe.h"
 #include "temper/model/opaque.h"
+#include "temper/session/session.h"
 #include "temper/train/own_task.h"
 
 using namespace temper;
@@ -40,18 +40,17 @@ struct Contrastive : train::Task {
 int main(int count, char** words) try {
   const std::filesystem::path run = count > 1 ? words[1] : "runs/contrastive";
   int left = count > 2 ? std::stoi(words[2]) : -1;
-  train::RunRequest request;
-  request.machine = machine::probe(".");
+  session::Request request;
   request.config.run.dir = run.parent_path().string();
   request.config.run.name = run.filename().string();
   request.config.data.source = "synthetic:rows=640,features=16,classes=4";
   request.config.train.epochs = 3;
   request.own_model = "encoder"; // instead of the config's
-  request.make_engine = train::with_task(
+  request.factories.make_engine = train::with_task(
       [](auto, auto&) { return std::make_unique<Contrastive>(); });
-  request.stop = [&] { return --left == 0; };
+  request.control.stop = [&] { return --left == 0; };
   if (exists(run)) request.resume = run;
-  const auto sums = train::run(request).outcome.train;
+  const auto sums = session::train(request).outcome.train;
   std::cout << "matched " << train::metric(sums, "matched") << "\n";
 } catch (const Error& error) {
   std::cerr << error.what() << "\n" << error.hint() << "\n";

@@ -6,7 +6,7 @@
 
 #include <iostream>
 
-#include "temper/machine/probe.h"
+#include "temper/session/session.h"
 #include "temper/train/own_task.h"
 
 using namespace temper;
@@ -34,18 +34,17 @@ class TwoLosses : public train::Task {
 
 int main(int count, char** words) try {
   const std::filesystem::path run = count > 1 ? words[1] : "runs/two-losses";
-  train::RunRequest request;
-  request.machine = machine::probe(".");
+  session::Request request;
   request.config.run.dir = run.parent_path().string();
   request.config.run.name = run.filename().string();
   request.config.data.source = "synthetic:images=320,size=16,classes=4";
   request.config.model.name = "cnn";
   request.config.train.epochs = 2;
   request.config.memory.micro_batch = 24; // samples in memory at once
-  request.make_engine = train::with_task([](auto model, const auto&) {
+  request.factories.make_engine = train::with_task([](auto model, const auto&) {
     return std::make_unique<TwoLosses>(model);
   });
-  const train::RunResult result = train::run(request);
+  const session::Result result = session::train(request);
   for (const auto& [name, value] : train::metrics_of(result.outcome.val))
     std::cout << name << " " << value << "\n";
 } catch (const Error& error) {

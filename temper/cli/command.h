@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "temper/base/error.h"
+#include "temper/base/exit_codes.h"
 #include "temper/cli/console.h"
 
 namespace CLI {
@@ -16,16 +17,7 @@ class App;
 
 namespace temper::cli {
 
-// The documented exit codes.
-enum ExitCode {
-  kDone = 0,
-  kFailed = 1,
-  kUsage = 2,
-  kProblemsFound = 3,
-  kStopped = 75, // with a checkpoint: resume to go on
-  kStartAgain = 86, // for the supervisor: not the end of the run
-  kInterrupted = 130,
-};
+using enum temper::ExitCode; // the documented exit codes
 
 // Wrong flags or arguments: exit code 2.
 class UsageError : public Error {

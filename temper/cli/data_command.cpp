@@ -10,7 +10,6 @@
 #include "temper/cli/interrupt.h"
 #include "temper/cli/kept_features.h"
 #include "temper/cli/progress_line.h"
-#include "temper/cli/sheet_picture.h"
 #include "temper/config/load.h"
 #include "temper/data/catalogue.h"
 #include "temper/data/check.h"
@@ -21,6 +20,7 @@
 #include "temper/data/pack.h"
 #include "temper/data/presets.h"
 #include "temper/data/source_name.h"
+#include "temper/session/sheet_picture.h"
 #include "temper/train/run_data.h"
 
 namespace temper::cli {
@@ -298,10 +298,10 @@ class DataCommand : public Command {
         part_ == "train",
         static_cast<int>(config.data.image_size),
         source.info());
-    const auto sheet = sheet_picture(
+    const auto sheet = session::sheet_picture(
         data::sheet_samples(source, &augment, options),
         kSheetColumns,
-        label_caption);
+        session::label_caption);
     const fs::path out = out_.empty() ? "samples.png" : out_;
     write_file_atomically(out, plot::as_png(sheet));
     console.print(

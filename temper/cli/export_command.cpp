@@ -8,7 +8,6 @@
 #include "temper/cli/preprocessing.h"
 #include "temper/cli/progress_line.h"
 #include "temper/cli/start.h"
-#include "temper/cli/trained_model.h"
 #include "temper/config/load.h"
 #include "temper/data/schema.h"
 #include "temper/graph/pt2.h"
@@ -18,6 +17,7 @@
 #include "temper/model/load_weights.h"
 #include "temper/model/weights_file.h"
 #include "temper/model/zoo.h"
+#include "temper/session/trained_model.h"
 
 namespace temper::cli {
 namespace {
@@ -213,9 +213,9 @@ class ExportCommand : public Command {
   }
 
   graph::Program open_run(const journal::RunDirectory& run) {
-    auto program = model_of_run(run);
-    if (weights_.empty()) weights_ = best_weights(run).string();
-    schema_ = schema_of_run(run);
+    auto program = session::model_of_run(run);
+    if (weights_.empty()) weights_ = session::best_weights(run).string();
+    schema_ = session::schema_of_run(run);
     const auto config = config::load(run.config(), {}).config;
     loss_ = config.train.loss;
     reconstructs_ = config.train.task == "autoencode";

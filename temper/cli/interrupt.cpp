@@ -83,6 +83,7 @@ InterruptWatch::InterruptWatch() {
 }
 
 InterruptWatch::~InterruptWatch() {
+  counts = nullptr;
   ::alarm(0);
   if (over_) return;
   for (std::size_t i = 0; i < before_.size(); ++i)

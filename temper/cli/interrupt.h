@@ -11,7 +11,8 @@
 namespace temper::cli {
 
 // Every signal that is noticed from now on is counted there, by its number: a
-// supervisor wants to know which ones arrived. Null: nowhere.
+// supervisor wants to know which ones arrived. Until the watch ends. Null:
+// nowhere.
 void count_signals_in(std::atomic<int>* by_number);
 
 // While it lives, the first SIGINT, SIGTERM or SIGHUP is noted. A second SIGINT

@@ -92,6 +92,16 @@ std::string glimpse_text(
   return cat(head, drawn, words);
 }
 
+std::string backlog_text(const session::Backlog& backlog) {
+  std::vector<std::string> parts;
+  if (backlog.mlflow > 0)
+    parts.push_back(cat("mlflow ", count_text(backlog.mlflow), " behind"));
+  if (backlog.tensorboard > 0)
+    parts.push_back(
+        cat("tensorboard ", count_text(backlog.tensorboard), " behind"));
+  return join(parts, ", ");
+}
+
 Pace::Reading Pace::see(const train::Glimpse& glimpse, Clock::time_point now) {
   constexpr std::chrono::milliseconds kApart{200};
   constexpr std::chrono::seconds kWindow{20};

@@ -7,6 +7,7 @@
 #include <deque>
 #include <string>
 
+#include "temper/session/tracked_run.h"
 #include "temper/train/loop.h"
 
 namespace temper::cli {
@@ -21,6 +22,9 @@ std::string glimpse_text(
     const std::string& noun,
     int width,
     const std::string& behind = "");
+
+// "mlflow 1,240 behind"; empty when there is none.
+std::string backlog_text(const session::Backlog& backlog);
 
 // Samples a second and the time that a pass over the data has left, both from
 // the same few seconds, so that they never contradict each other.

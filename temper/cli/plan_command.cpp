@@ -143,7 +143,8 @@ class PlanCommand : public Command {
     request.version = version_line();
     request.measuring.on_purpose = true;
     request.measuring.even_busy = even_busy_;
-    request.planning = [&](const std::string& what) { console.progress(what); };
+    MeasuringLine measuring(console);
+    request.observer = &measuring;
     InterruptWatch interrupts;
     interrupts.leave_at_once(kInterrupted, "interrupted; nothing is measured.");
     const plan::Plan plan = train::plan_run(request).settings;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "temper/cli/console.h"
+#include "temper/train/observer.h"
 
 namespace temper::cli {
 
@@ -30,6 +31,18 @@ class ProgressLine {
   Clock::time_point begin_; // of `what_`
   std::uint64_t begin_done_ = 0;
   std::string what_;
+};
+
+// Says which settings are being measured; nothing else of a run.
+class MeasuringLine : public train::RunObserver {
+ public:
+  explicit MeasuringLine(Console& console) : console_(console) {}
+  void measuring(const std::string& what) override {
+    console_.progress(what);
+  }
+
+ private:
+  Console& console_;
 };
 
 } // namespace temper::cli

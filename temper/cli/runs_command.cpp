@@ -7,8 +7,8 @@
 #include "temper/cli/command.h"
 #include "temper/cli/runs_gc.h"
 #include "temper/cli/runs_text.h"
-#include "temper/cli/track_run.h"
 #include "temper/config/load.h"
+#include "temper/session/tracked_run.h"
 
 namespace temper::cli {
 namespace {
@@ -156,7 +156,7 @@ class RunsCommand : public Command {
       return kDone;
     }
     for (const auto& run : directories()) {
-      leave_trace(run);
+      session::leave_trace(run);
       deliver(run, console);
     }
     return kDone;
@@ -167,7 +167,8 @@ class RunsCommand : public Command {
   }
 
   void deliver(const journal::RunDirectory& run, Console& console) const {
-    auto options = track_options(config::load(run.config(), {}).config);
+    auto options =
+        session::track_options(config::load(run.config(), {}).config);
     if (!experiment_.empty()) options.experiment = experiment_;
     std::vector<track::Target> targets;
     if (to_.empty())
@@ -185,7 +186,7 @@ class RunsCommand : public Command {
             cat("tensorboard:", (target.path / run.name()).string()));
       console.progress(cat("delivering ", run.name(), " to ", target.shown));
       const auto delivered = track::deliver_run(
-          run.path, target, options, status_without_end(run));
+          run.path, target, options, session::status_without_end(run));
       console.print(cat(
           run.name(),
           " -> ",

@@ -3,9 +3,9 @@
 #include "temper/base/error.h"
 #include "temper/base/file.h"
 #include "temper/base/text.h"
-#include "temper/cli/track_run.h"
 #include "temper/journal/run_directory.h"
 #include "temper/journal/run_summary.h"
+#include "temper/session/tracked_run.h"
 
 namespace temper::cli {
 namespace {
@@ -43,7 +43,7 @@ void add_run(const journal::RunDirectory& run, std::vector<Waste>& waste) {
     return;
   }
   if (summary.status == "unfinished") {
-    if (checkpoints_of(run).empty() && status_without_end(run))
+    if (checkpoints_of(run).empty() && session::status_without_end(run))
       waste.push_back(
           {run.path,
            "killed before its first checkpoint",

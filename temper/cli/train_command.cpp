@@ -4,40 +4,30 @@
 #include "temper/base/text.h"
 #include "temper/cli/command.h"
 #include "temper/cli/interrupt.h"
-#include "temper/cli/leave.h"
 #include "temper/cli/progress_line.h"
-#include "temper/cli/run_artifacts.h"
 #include "temper/cli/runs_text.h"
 #include "temper/cli/start.h"
-#include "temper/cli/start_from.h"
+#include "temper/cli/start_table.h"
 #include "temper/cli/supervise.h"
-#include "temper/cli/track_run.h"
 #include "temper/cli/train_flags.h"
-#include "temper/cli/train_view.h"
+#include "temper/cli/trainer_screen.h"
 #include "temper/cli/version.h"
 #include "temper/config/load.h"
 #include "temper/config/print.h"
 #include "temper/machine/probe.h"
+#include "temper/session/leave.h"
+#include "temper/session/origin.h"
+#include "temper/session/parent.h"
+#include "temper/session/session.h"
+#include "temper/session/start_from.h"
 #include "temper/train/resume_rules.h"
 #include "temper/train/run.h"
 
 namespace temper::cli {
 namespace {
 
-// What is said when a signal ends the process and not the loop.
 constexpr const char* kNothingYet =
     "interrupted before the first step; nothing is left behind.";
-constexpr const char* kAsItWas =
-    "interrupted before the first step; the run's checkpoints are as they "
-    "were.";
-constexpr const char* kNoCheckpoint =
-    "interrupted before the first checkpoint; --resume begins the run again.";
-constexpr const char* kLastCheckpoint =
-    "interrupted; --resume goes on from the last checkpoint.";
-
-// A thread that reads or computes may take a while to end.
-constexpr unsigned kEndsWithin_s = 30;
-constexpr unsigned kStopsWithin_s = 3;
 
 class TrainCommand : public Command {
  public:
@@ -110,125 +100,18 @@ class TrainCommand : public Command {
         return kDone;
       }
     if (supervised())
-      if (const auto code = run_supervised(
-              invocation, console, resume_.empty() ? Changes{} : changes_))
-        return *code;
+      if (const auto code = run_as_parent(invocation, console)) return *code;
     need_libtorch(invocation, true);
     const auto machine = machine::probe(".");
     start(machine);
-    TrainerSide supervisor(current_environment());
-    count_signals_in(supervisor.signals());
-    InterruptWatch interrupts;
-    // Until it trains there is nothing to put away.
-    const bool fresh = resume_.empty();
-    const int early = fresh ? kInterrupted : kStopped;
-    const char* const untouched = fresh ? kNothingYet : kAsItWas;
-    interrupts.leave_at_once(early, untouched);
-    train::RunRequest request;
-    request.config = config;
-    request.machine = machine;
-    request.version = version_line();
-    if (!resume_.empty()) {
-      request.resume = journal::find_run(config.run.dir, resume_).path;
-      request.changes = changes_;
-    }
-    request.planning = [&](const std::string& what) { console.progress(what); };
-    if (dry_run_) {
-      const auto plan = train::plan_run(request);
-      console.print(
-          (console.verbose() ? config::to_toml(config)
-                             : config::changed_toml(config)) +
-          "\n" + plan_text(plan, config, console.width()) + "\n" +
-          plan::to_text(plan.settings, console.width()) + "\n" +
-          memory::to_text(plan.forecast) +
-          (plan.parameters.empty()
-               ? ""
-               : "\n" + train::to_text(plan.parameters, config)) +
-          (plan.fit ? "\n" + train::to_text(*plan.fit) : ""));
-      return kDone;
-    }
-    request.heartbeats = supervisor.heartbeats();
-    request.making = [&] {
-      interrupts.leave_in_time(early, fresh ? kNoCheckpoint : kAsItWas);
-    };
-    request.opened = [&](const journal::RunDirectory& directory) {
-      supervisor.opened(directory);
-    };
-    request.give_up = [] { leave_at_once(kStartAgain); };
-    TrackedRun tracked;
-    TrainView view(console, [&] {
-      return supervisor.has_one() ? supervisor.backlog() : tracked.backlog();
-    });
-    request.stop = [&] { return interrupts.noticed(); };
-    request.save_now = [&] { return interrupts.take_wish(); };
-    request.planned = [&](const auto& plan, const auto& own) {
-      view.start(plan, own);
-    };
-    request.watcher.event = [&](const journal::Event& event) {
-      supervisor.see(event);
-      if (event.kind == "checkpoint")
-        interrupts.leave_in_time(kStopped, kLastCheckpoint);
-      view.see(event);
-    };
-    request.ended = [&](const train::Outcome& outcome) {
-      const int code = code_of(outcome, supervisor.has_one());
-      interrupts.leave_anyway(
-          code, code == kDone ? kEndsWithin_s : kStopsWithin_s);
-    };
-    request.watcher.glimpse = [&](const train::Glimpse& glimpse) {
-      view.see(glimpse);
-    };
-    ProgressLine line(console);
-    request.preparing = [&](const std::string& what, auto done, auto total) {
-      interrupts.leave_in_time(early, untouched); // it puts its files away
-      interrupts.check();
-      line.show(
-          what,
-          static_cast<std::uint64_t>(done),
-          static_cast<std::uint64_t>(total),
-          false);
-    };
-    request.origin = origin_json(invocation.arguments);
-    config::Config own = config; // a resumed run's is another
-    request.began = [&](const auto& directory, const auto& its_config) {
-      own = its_config;
-      // A supervisor does it: it is there when this process is not.
-      if (!supervisor.has_one()) tracked.begin(directory, its_config);
-    };
-    request.trackers.awaited = [&] {
-      return supervisor.has_one() ? supervisor.awaited_tracker()
-                                  : tracked.awaited();
-    };
-    if (!supervisor.has_one())
-      request.trackers.pulse = [&](train::Heartbeat& heartbeat) {
-        tracked.beat(heartbeat);
-      };
-    request.finishing = [&](const auto& result) {
-      console.progress("saving the model and pictures ...");
-      return write_run_artifacts(result, own);
-    };
-    console.progress("opening the data ...");
-    train::RunResult result;
-    try {
-      result = run_or_say_why_not(request);
-    } catch (const Interrupted&) {
-      if (resume_.empty()) throw;
-      return kStopped; // its checkpoints are as they were
-    }
-    interrupts.over();
-    view.finish(result);
-    const int code = code_of(result.outcome, supervisor.has_one());
-    tracked.finish(
-        console,
-        track::Status::failed,
-        code == kDone ? TrackedRun::kPatience_s : TrackedRun::kShortPatience_s);
-    return code;
+    return dry_run_ ? show_plan(config, machine, console)
+                    : run_as_trainer(invocation, config, machine, console);
   }
 
  private:
   bool supervised() const {
     return !dry_run_ && !no_supervise_ &&
-        wants_supervisor(current_environment());
+        session::wants_parent(current_environment());
   }
 
   // With a config that nobody else has read, and nobody can read again.
@@ -242,14 +125,77 @@ class TrainCommand : public Command {
     no_supervise_ = true;
   }
 
-  static int code_of(const train::Outcome& outcome, bool supervised) {
-    if (outcome.start_again) return supervised ? kStartAgain : kStopped;
-    return outcome.ending == train::Ending::kStopped ? kStopped : kDone;
+  // The parent starts this command again and waits. No value when this process
+  // has to train itself.
+  std::optional<int> run_as_parent(
+      const Invocation& invocation,
+      Console& console) const {
+    return run_supervised(
+        invocation, console, resume_.empty() ? Changes{} : changes_);
   }
 
-  static train::RunResult run_or_say_why_not(const train::RunRequest& request) {
+  int run_as_trainer(
+      const Invocation& invocation,
+      const config::Config& config,
+      const machine::Machine& machine,
+      Console& console) const {
+    session::Session session;
+    count_signals_in(session.signals());
+    InterruptWatch interrupts;
+    TrainerScreen screen(console, interrupts, session, resume_.empty());
+    session::Request request;
+    request.config = config;
+    request.machine = machine;
+    request.version = version_line();
+    request.origin = session::origin_json(invocation.arguments);
+    if (!resume_.empty()) {
+      request.resume = journal::find_run(config.run.dir, resume_).path;
+      request.changes = changes_;
+    }
+    request.observer = &screen;
+    request.control.stop = [&] { return interrupts.noticed(); };
+    request.control.save_now = [&] { return interrupts.take_wish(); };
+    request.control.give_up = [] { session::leave_at_once(kStartAgain); };
+    console.progress("opening the data ...");
     try {
-      return train::run(request);
+      return run_or_say_why_not(session, request).exit_code;
+    } catch (const Interrupted&) {
+      if (resume_.empty()) throw;
+      return kStopped; // its checkpoints are as they were
+    }
+  }
+
+  static int show_plan(
+      const config::Config& config,
+      const machine::Machine& machine,
+      Console& console) {
+    InterruptWatch interrupts;
+    interrupts.leave_at_once(kInterrupted, kNothingYet);
+    MeasuringLine measuring(console);
+    train::RunRequest request;
+    request.config = config;
+    request.machine = machine;
+    request.version = version_line();
+    request.observer = &measuring;
+    const auto plan = train::plan_run(request);
+    console.print(
+        (console.verbose() ? config::to_toml(config)
+                           : config::changed_toml(config)) +
+        "\n" + plan_text(plan, config, console.width()) + "\n" +
+        plan::to_text(plan.settings, console.width()) + "\n" +
+        memory::to_text(plan.forecast) +
+        (plan.parameters.empty()
+             ? ""
+             : "\n" + train::to_text(plan.parameters, config)) +
+        (plan.fit ? "\n" + train::to_text(*plan.fit) : ""));
+    return kDone;
+  }
+
+  static session::Result run_or_say_why_not(
+      session::Session& session,
+      const session::Request& request) {
+    try {
+      return session.train(request);
     } catch (const train::RefusedChange& error) {
       throw UsageError(error.what(), error.hint());
     }
@@ -289,7 +235,7 @@ class TrainCommand : public Command {
       for (const auto& each : assignments) // where it lies is not the run's
         if (each.key != "run.dir") changes_.push_back(each);
       if (from_.empty()) return TrainFlags::config_of(config_, assignments);
-      return TrainFlags::checked(config_from(from_, assignments));
+      return TrainFlags::checked(session::config_from(from_, assignments));
     } catch (const Error& error) {
       throw UsageError(error.what(), error.hint());
     }

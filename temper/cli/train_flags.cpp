@@ -7,9 +7,8 @@
 #include "temper/base/environment.h"
 #include "temper/base/error.h"
 #include "temper/base/text.h"
-#include "temper/cli/track_run.h"
 #include "temper/machine/devices.h"
-#include "temper/track/parent.h"
+#include "temper/session/tracked_run.h"
 
 namespace temper::cli {
 namespace {
@@ -77,11 +76,7 @@ config::Config TrainFlags::config_of(
 }
 
 config::Config TrainFlags::checked(config::Config config) {
-  track::check_options(track_options(config));
-  config.track.parent =
-      track::lasting_parent(config.track.parent, config.run.dir);
-  track::check_parent(track_options(config), config.run.dir);
-  return config;
+  return session::with_checked_tracking(std::move(config));
 }
 
 } // namespace temper::cli

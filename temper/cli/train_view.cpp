@@ -119,7 +119,9 @@ std::string test_text(const journal::Event& event) {
 
 } // namespace
 
-TrainView::TrainView(Console& console, std::function<Backlog()> backlog)
+TrainView::TrainView(
+    Console& console,
+    std::function<session::Backlog()> backlog)
     : console_(console), backlog_(std::move(backlog)) {}
 
 void TrainView::start(

@@ -13,8 +13,8 @@
 #include "temper/cli/console.h"
 #include "temper/cli/live_line.h"
 #include "temper/cli/start_table.h"
-#include "temper/cli/track_run.h"
 #include "temper/cli/train_notes.h"
+#include "temper/session/tracked_run.h"
 #include "temper/train/run.h"
 
 namespace temper::cli {
@@ -22,7 +22,7 @@ namespace temper::cli {
 class TrainView {
  public:
   // `backlog` says what trackers have not taken, whenever it is asked.
-  TrainView(Console& console, std::function<Backlog()> backlog);
+  TrainView(Console& console, std::function<session::Backlog()> backlog);
 
   void start(const train::RunPlan& plan, const config::Config& config);
   void see(const journal::Event& event);
@@ -34,7 +34,7 @@ class TrainView {
   void forecast_line(const journal::Event& event);
 
   Console& console_;
-  std::function<Backlog()> backlog_;
+  std::function<session::Backlog()> backlog_;
   config::Config config_; // the run's own
   std::string noun_ = "samples"; // what goes by in a second
   bool validates_ = false;

@@ -124,6 +124,12 @@ Splits open_raw(const std::string& given, const OpenOptions& options) {
           cat("Write ", kind.shown.name, "."));
     return kind.open(rest, options);
   }
+  if (starts_with(name, kOwnSource))
+    throw Error(
+        cat("[data] ",
+            name,
+            " is data that a C++ program brought, and no name opens it again."),
+        "Use the program that trained on it.");
   refuse_source_name(name);
 }
 

@@ -57,6 +57,10 @@ struct OpenOptions {
   bool whole = false;
 };
 
+// The name of data that a program brings by itself begins so, in its run's
+// config: "own:spirals". No such name can be opened.
+constexpr const char* kOwnSource = "own:";
+
 // Error when the name is unknown (with the nearest one), the files are missing
 // (with where they were looked for and how to get them), malformed, or do not
 // fit the schema.

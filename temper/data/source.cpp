@@ -1,5 +1,6 @@
 #include "temper/data/source.h"
 
+#include "temper/base/hash.h"
 #include "temper/base/text.h"
 
 namespace temper::data {
@@ -34,6 +35,27 @@ std::optional<std::int64_t> IndexedSource::label(std::int64_t) const {
 
 std::string IndexedSource::describe(std::int64_t index) const {
   return cat(info().name, " sample ", index);
+}
+
+std::uint64_t IndexedSource::fingerprint() const {
+  const SourceInfo& about = info();
+  Hasher hasher;
+  hasher.add(about.name);
+  for (const std::int64_t part :
+       {size(),
+        static_cast<std::int64_t>(about.input),
+        static_cast<std::int64_t>(about.target),
+        std::int64_t{about.channels},
+        std::int64_t{about.height},
+        std::int64_t{about.width},
+        std::int64_t{about.target_size},
+        std::int64_t{about.vocabulary}})
+    hasher.add(static_cast<std::uint64_t>(part));
+  for (const std::int64_t length : about.shape)
+    hasher.add(static_cast<std::uint64_t>(length));
+  for (const std::string& name : about.classes)
+    hasher.add(name);
+  return hasher.value();
 }
 
 std::optional<std::string> StreamSource::save() const {

@@ -87,8 +87,10 @@ class IndexedSource {
   // For messages: "photos/cat/12.jpg", "data_batch_1.bin record 17".
   virtual std::string describe(std::int64_t index) const;
   // Of what reading it gives, the same wherever it lies. A resume refuses data
-  // with another one. The first call may read all of it.
-  virtual std::uint64_t fingerprint() const = 0;
+  // with another one. The first call may read all of it. The default knows the
+  // name, the number of samples and their shape: samples that changed since go
+  // unnoticed.
+  virtual std::uint64_t fingerprint() const;
   // What its files hold, which is what its fingerprint follows from. Null for
   // a source that cannot tell: kept features then read all samples first.
   virtual const Content* content() const {

@@ -6,12 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "temper/base/exit_codes.h"
 #include "temper/journal/event.h"
 
 namespace temper::supervise {
-
-// A trainer that ends itself so that it is started again: it hung, or it leaks.
-constexpr int kStartAgain = 86;
 
 struct Death {
   int signal = 0; // 0: it exited

@@ -11,6 +11,7 @@
 
 #include "temper/base/clock.h"
 #include "temper/base/error.h"
+#include "temper/base/exit_codes.h"
 #include "temper/base/log.h"
 #include "temper/base/text.h"
 #include "temper/journal/aside.h"
@@ -28,14 +29,11 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kFailed = 1;
-constexpr int kStopped = 75;
-constexpr int kInterrupted = 130;
 
 pid_t start(
     const Assignment& assignment,
     const std::vector<std::string>& arguments) {
-  std::vector<std::string> words{"temper"};
+  std::vector<std::string> words{assignment.name};
   words.insert(words.end(), arguments.begin(), arguments.end());
   Environment environment = current_environment();
   for (const auto& [name, value] : assignment.extra)

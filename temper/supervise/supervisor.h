@@ -29,6 +29,7 @@ struct Whereabouts {
 
 struct Assignment {
   std::function<std::string()> program; // asked before each start
+  std::string name = "temper"; // that the program is started by
   std::vector<std::string> arguments; // of the first start, without the name
   // Of the others, once there is a run to go on with.
   std::function<std::vector<std::string>(const std::filesystem::path&)> resume;

@@ -415,7 +415,7 @@ class Loop {
     doing(Phase::other);
     parts_.journal.append(event);
     doing(Phase::telling);
-    if (parts_.watcher.event) parts_.watcher.event(event);
+    if (parts_.observer != nullptr) parts_.observer->event(event);
     doing(Phase::other);
   }
 
@@ -428,7 +428,7 @@ class Loop {
       std::int64_t steps,
       std::int64_t samples,
       bool validating) const {
-    if (!parts_.watcher.glimpse) return;
+    if (parts_.observer == nullptr) return;
     Glimpse seen;
     seen.epoch = progress_.epoch;
     seen.epochs = epochs();
@@ -443,7 +443,7 @@ class Loop {
     seen.waiting = meter_.waiting();
     seen.memory_bytes = watches_.memory_bytes();
     doing(Phase::telling);
-    parts_.watcher.glimpse(seen);
+    parts_.observer->step(seen);
     doing(Phase::other);
   }
 

@@ -1,6 +1,6 @@
 // The story of a run: epochs of steps, validation, checkpoints, the end. Needs
-// no torch: it drives an Engine. What happens is told to the journal; who wants
-// to watch (the console) gets the same events and a glimpse of every step.
+// no torch: it drives an Engine. What happens is told to the journal; whoever
+// watches (observer.h) gets the same events and a glimpse of every step.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,7 @@
 #include "temper/train/batches.h"
 #include "temper/train/engine.h"
 #include "temper/train/heartbeat.h"
+#include "temper/train/observer.h"
 
 namespace temper::train {
 
@@ -37,11 +38,6 @@ struct Glimpse {
   std::uint64_t memory_bytes = 0;
 };
 
-struct Watcher {
-  std::function<void(const journal::Event&)> event;
-  std::function<void(const Glimpse&)> glimpse;
-};
-
 struct LoopParts {
   const config::Config& config;
   Engine& engine;
@@ -51,7 +47,7 @@ struct LoopParts {
   journal::Journal& journal;
   checkpoint::Store& checkpoints;
   std::string writer = {}; // for the snapshots: what makes them
-  Watcher watcher = {};
+  RunObserver* observer = nullptr; // gets events and steps
   // The machine as it is now, asked at reports; null: not looked at.
   std::function<machine::Sample()> gauge = {};
   // How busy the machine is, asked after every step; mostly nothing.

@@ -1,11 +1,10 @@
 // A run with a train_step of your own, from C++:
 //
-//   train::RunRequest request;
+//   session::Request request;
 //   request.config = config::load("net.toml", {}).config;
-//   request.make_engine = train::with_task(
-//       [](auto model, const auto&) { return std::make_unique<MyTask>(model);
-//       });
-//   train::run(request);
+//   request.factories.make_engine = train::with_task(
+//       [](auto model, auto&) { return std::make_unique<MyTask>(model); });
+//   session::train(request);
 //
 // Everything else (micro-batches, journal, checkpoints, resume) stays. For a
 // network of your own set request.own_model to its name; the task's maker gets

@@ -18,6 +18,7 @@
 #include "temper/train/hang.h"
 #include "temper/train/loop.h"
 #include "temper/train/make_engine.h"
+#include "temper/train/observer.h"
 #include "temper/train/parameter_table.h"
 #include "temper/train/sim_fit.h"
 #include "temper/train/state_copies.h"
@@ -48,6 +49,24 @@ struct RunResult {
   RunPlan plan;
 };
 
+// How a run is told what to do while it trains. A null function is never asked.
+struct RunControl {
+  // Asked after every step, and while data is waited for or validated: true
+  // ends the run there, with a checkpoint.
+  std::function<bool()> stop = {};
+  // True once each time a checkpoint is wanted now.
+  std::function<bool()> save_now = {};
+  // Ends the process when the run hangs; null: a hang is told and that is all.
+  std::function<void()> give_up = {};
+};
+
+// What the parts of a run are made by.
+struct RunFactories {
+  MakeEngine make_engine = train::make_engine;
+  MakeExtractor make_extractor = train::make_extractor;
+  OpenOwnData open_data = {}; // null: config.data.source is opened
+};
+
 struct RunRequest {
   config::Config config;
   machine::Machine machine; // as probe() saw it
@@ -55,45 +74,24 @@ struct RunRequest {
   // these changes, which must not make it another run (resume_rules.h).
   std::optional<std::filesystem::path> resume;
   std::vector<config::Assignment> changes;
-  std::string version; // of temper, for the journal
-  Watcher watcher;
-  std::function<bool()> stop; // as LoopParts has it
-  std::function<bool()> save_now; // as LoopParts has it
-  // Told before a directory is made, or taken over.
-  std::function<void()> making = {};
-  // Told as soon as there is one, which this process alone then has.
-  std::function<void(const journal::RunDirectory&)> opened = {};
+  // Not empty: make_engine brings a network of its own, of this name, and
+  // config.model is not looked at.
+  std::string own_model;
+  RunFactories factories = {};
+  RunObserver* observer = nullptr; // null: nobody watches
+  RunControl control = {};
+  // How settings are measured, and whether that is remembered.
+  plan::Measuring measuring = {};
+
+  // For the journal: the version of the program that trains, and who started
+  // it from where, as a JSON object.
+  std::string version;
+  std::string origin = "{}";
+
   // Signs of life, where somebody else wants to see them; null: our own.
   Heartbeats* heartbeats = nullptr;
   // Whether the trackers are alive; nobody asks where there are none.
   TrackerWatch trackers = {};
-  // Ends the process when the run hangs; null: a hang is told and that is all.
-  std::function<void()> give_up = {};
-  MakeEngine make_engine = train::make_engine;
-  // Not empty: make_engine brings a network of its own, of this name, and
-  // config.model is not looked at.
-  std::string own_model;
-  MakeExtractor make_extractor = train::make_extractor;
-  // Who started it from where, for the journal: a JSON object.
-  std::string origin = "{}";
-  // Told when the journal has its first line, before the first step; the
-  // config is the run's own, also when it goes on.
-  std::function<void(const journal::RunDirectory&, const config::Config&)>
-      began;
-  // After the last step: may write files into the run's directory, and says
-  // which. Their paths below it go into the journal, before its end.
-  std::function<std::vector<std::string>(const RunResult&)> finishing;
-  // Told when all of it is on disk, before its threads end.
-  std::function<void(const Outcome&)> ended = {};
-  // How settings are measured, and whether that is remembered.
-  plan::Measuring measuring = {};
-  // Told what settings are being measured.
-  std::function<void(const std::string&)> planning;
-  // Told while features are computed; may throw to give up.
-  std::function<void(const std::string&, std::int64_t, std::int64_t)> preparing;
-  // Told when all is ready, before the first step; the config is the run's
-  // own, also when it goes on.
-  std::function<void(const RunPlan&, const config::Config&)> planned;
 };
 
 RunPlan plan_run(const RunRequest& request);

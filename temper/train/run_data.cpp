@@ -7,9 +7,11 @@
 #include "temper/base/error.h"
 #include "temper/base/text.h"
 #include "temper/data/cached_source.h"
+#include "temper/data/fit.h"
 #include "temper/data/open.h"
 #include "temper/data/presets.h"
 #include "temper/data/source_name.h"
+#include "temper/data/split.h"
 #include "temper/train/image_side.h"
 
 namespace temper::train {
@@ -197,13 +199,51 @@ void complete(data::Schema& schema, const RunData& data) {
   schema.image = std::move(rule);
 }
 
+OwnData own_data(const config::Config& config, const OpenOwnData& open) {
+  const std::string& named = config.data.source;
+  if (!named.empty() && !starts_with(named, data::kOwnSource))
+    throw Error(
+        cat("[train] the program brings data of its own, and data.source names "
+            "other data: ",
+            named,
+            "."),
+        "Leave data.source empty.");
+  OwnData made = open(config);
+  if ((made.train == nullptr) == (made.stream == nullptr))
+    throw Error(
+        "[train] the program's own data has no training part, or two.",
+        "Return either OwnData::train or OwnData::stream.");
+  return made;
+}
+
+std::string name_of(const OwnData& own) {
+  const data::SourceInfo& info =
+      own.train != nullptr ? own.train->info() : own.stream->info();
+  return cat(data::kOwnSource, info.name);
+}
+
+// Divided, limited and fitted to a schema as the sources of names are.
+data::Splits own_splits(const OwnData& own, const data::OpenOptions& options) {
+  data::Splits raw;
+  if (own.val != nullptr) {
+    raw.train = own.train;
+    raw.val = own.val;
+  } else {
+    raw = data::divide(own.train, options);
+  }
+  return data::fitted(std::move(raw), options);
+}
+
 // The side that images are brought to, as image_side() has it.
 int open_training(
     RunData& made,
     const config::Config& config,
     std::uint64_t memory_bytes,
-    const data::OpenOptions& options) {
-  data::Splits splits = data::open_source(made.source, options);
+    const data::OpenOptions& options,
+    const OwnData& own) {
+  data::Splits splits = own.train != nullptr
+      ? own_splits(own, options)
+      : data::open_source(made.source, options);
   made.train = splits.train;
   made.val = splits.val;
   made.schema = splits.schema;
@@ -225,9 +265,12 @@ int open_training(
 void open_test(
     RunData& made,
     const config::Config& config,
-    data::OpenOptions options) {
+    data::OpenOptions options,
+    const std::shared_ptr<const data::IndexedSource>& own) {
   options.limit_val = 0;
-  made.test = data::open_other(made.test_source, "test", options, made.notes);
+  made.test = own != nullptr
+      ? data::fitted_other({.train = own}, "test", options, made.notes)
+      : data::open_other(made.test_source, "test", options, made.notes);
   made.test_augment = other_augment(config, made.test->info(), made);
   made.test_samples = made.test->size();
 }
@@ -237,7 +280,8 @@ void open_test(
 void open_others(
     RunData& made,
     const config::Config& config,
-    data::OpenOptions options) {
+    data::OpenOptions options,
+    const OwnData& own) {
   options.schema = made.schema;
   if (!config.data.val.empty())
     made.val =
@@ -246,9 +290,14 @@ void open_others(
     made.val_augment = other_augment(config, made.val->info(), made);
   const bool asked = !config.data.test.empty();
   if (asked) made.test_source = config.data.test;
+  if (!asked && own.test != nullptr) {
+    made.test_source = cat(data::kOwnSource, own.test->info().name);
+    open_test(made, config, options, own.test);
+    return;
+  }
   if (made.test_source.empty()) return;
   try {
-    open_test(made, config, options);
+    open_test(made, config, options, nullptr);
   } catch (const Error& error) {
     if (asked) throw;
     // It lies beside the training data, and may be without classes.
@@ -277,11 +326,14 @@ RunData open_data(
     const Environment& environment,
     std::uint64_t memory_bytes,
     bool own_model,
-    std::shared_ptr<const data::Schema> schema) {
+    std::shared_ptr<const data::Schema> schema,
+    const OpenOwnData& open_own) {
   RunData made;
-  made.source = config.data.source.empty()
-      ? data::default_source(environment)
-      : data::with_kind(config.data.source);
+  OwnData own;
+  if (open_own) own = own_data(config, open_own);
+  made.source = open_own           ? name_of(own)
+      : config.data.source.empty() ? data::default_source(environment)
+                                   : data::with_kind(config.data.source);
   int side = 0;
   data::OpenOptions options = open_options(config);
   if (own_model) { // it knows what it wants of arrays
@@ -292,8 +344,10 @@ RunData open_data(
   // Where somebody watches, silence is a hang and the program is started again;
   // an error would end the run.
   const double watched_s = config.watchdog.seconds;
-  if (auto stream =
-          data::open_stream(made.source, watched_s > 0 ? 10 * watched_s : 60)) {
+  auto stream = open_own
+      ? std::move(own.stream)
+      : data::open_stream(made.source, watched_s > 0 ? 10 * watched_s : 60);
+  if (stream != nullptr) {
     made.info = stream->info();
     side = stream_image_side(
         config,
@@ -303,7 +357,7 @@ RunData open_data(
     made.stream = std::move(stream);
     made.schema = std::make_shared<const data::Schema>(schema_of(made.info));
   } else {
-    side = open_training(made, config, memory_bytes, options);
+    side = open_training(made, config, memory_bytes, options, own);
   }
   made.augment = augment_for(config, true, made.info, side);
   made.val_augment = augment_for(config, false, made.info, side);
@@ -318,7 +372,7 @@ RunData open_data(
   data::Schema whole = *made.schema;
   complete(whole, made);
   made.schema = std::make_shared<const data::Schema>(std::move(whole));
-  open_others(made, config, options);
+  open_others(made, config, options, own);
   if (made.val != nullptr && made.val->size() == 0) made.val = nullptr;
   if (made.val != nullptr) made.val_samples = made.val->size();
   return made;

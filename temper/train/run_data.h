@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -41,16 +42,30 @@ struct RunData {
   std::shared_ptr<const data::Augment> test_augment;
 };
 
+// Data that a C++ program brings: a source of its own (data/source.h) for any
+// of the parts, or a generator for training.
+struct OwnData {
+  std::shared_ptr<const data::IndexedSource> train;
+  // Null: data.val_fraction of `train` is split off, or data.val is opened.
+  std::shared_ptr<const data::IndexedSource> val;
+  std::shared_ptr<const data::IndexedSource> test; // null: as data.test says
+  std::unique_ptr<data::StreamSource> stream; // instead of `train`
+};
+// Called when a run begins or is resumed, and again for its artifacts.
+using OpenOwnData = std::function<OwnData(const config::Config&)>;
+
 // Error for data that cannot be trained on: empty, one class only, ...
 // `own_model`: it is not made from the config, and knows its classes.
 // `schema`: that of a run that goes on or is looked at again, which all parts
-// obey; null: one is made.
+// obey; null: one is made. `own`: what opens the data instead of data.source;
+// null: its name does.
 RunData open_data(
     const config::Config& config,
     const Environment& environment,
     std::uint64_t memory_bytes,
     bool own_model = false,
-    std::shared_ptr<const data::Schema> schema = nullptr);
+    std::shared_ptr<const data::Schema> schema = nullptr,
+    const OpenOwnData& own = nullptr);
 
 // The parts of a source as training would open them, without an augmentation:
 // for who looks at data before a run.

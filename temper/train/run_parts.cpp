@@ -69,7 +69,7 @@ std::unique_ptr<Engine> engine_of(
     const RunRequest& request,
     const RunParts& parts,
     const plan::Setting& setting) try {
-  return request.make_engine(
+  return request.factories.make_engine(
       {request.config,
        parts.model,
        parts.data,
@@ -88,6 +88,23 @@ std::unique_ptr<Engine> engine_of(
           libtorch::first_line(error.what()),
           "."),
       "Take a smaller model, or an optimizer that remembers less: sgd.");
+}
+
+// The observer as the functions that the makers of parts know.
+Preparing preparing_of(const RunRequest& request) {
+  if (request.observer == nullptr) return {};
+  return [observer = request.observer](
+             const std::string& what, std::int64_t done, std::int64_t total) {
+    observer->preparing(what, done, total);
+  };
+}
+
+std::function<void(const std::string&)> measuring_progress(
+    const RunRequest& request) {
+  if (request.observer == nullptr) return {};
+  return [observer = request.observer](const std::string& what) {
+    observer->measuring(what);
+  };
 }
 
 // A dry run leaves nothing behind, unless it is there to measure.
@@ -214,10 +231,11 @@ RunParts prepare(const RunRequest& request, const Earlier* from, bool dry) {
       environment,
       request.machine.memory.usable_bytes(),
       !request.own_model.empty(),
-      from == nullptr ? nullptr : from->schema);
+      from == nullptr ? nullptr : from->schema,
+      request.factories.open_data);
   if (from != nullptr && from->snapshot)
     check_contents({*request.resume}, parts.data);
-  WeightsStore weights = weights_store(environment, request.preparing);
+  WeightsStore weights = weights_store(environment, preparing_of(request));
   // Those that a run began with may be gone when it goes on.
   weights.later = from != nullptr && from->snapshot;
   if (request.own_model.empty())
@@ -235,11 +253,11 @@ RunParts prepare(const RunRequest& request, const Earlier* from, bool dry) {
       request.machine,
       parts.model,
       parts.data,
-      request.make_engine,
+      request.factories.make_engine,
       request.version,
       environment,
       steps_of(config, parts.data),
-      request.planning,
+      measuring_progress(request),
       load,
       measuring_of(request, dry)};
   if (!from || !from->settings) parts.plan_memory = plan_memory(planned);
@@ -256,9 +274,9 @@ RunParts prepare(const RunRequest& request, const Earlier* from, bool dry) {
        setting,
        parts.layout,
        environment,
-       request.make_engine,
-       request.make_extractor,
-       request.preparing,
+       request.factories.make_engine,
+       request.factories.make_extractor,
+       preparing_of(request),
        dry});
   if (transfer) {
     parts.engine = std::move(transfer->engine);

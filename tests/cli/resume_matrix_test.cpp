@@ -103,9 +103,8 @@ class ResumeMatrix : public testing::Test {
 TEST_F(ResumeMatrix, before_the_first_step) {
   for_all("start", [](const SmallRun&, const SmallRun& run) {
     auto request = run.request();
-    request.planned = [](const auto&, const auto&) {
-      throw std::runtime_error("killed");
-    };
+    tests::WhenStarted observer([] { throw std::runtime_error("killed"); });
+    request.observer = &observer;
     EXPECT_THROW(train::run(request), std::runtime_error);
     EXPECT_EQ(run.checkpoints().list().size(), 0U);
     EXPECT_EQ(run.events("run").size(), 1U);

@@ -70,7 +70,7 @@ class Overflowing final : public train::Engine {
 
 train::RunRequest scaled(const SmallRun& run) {
   train::RunRequest request = run.request();
-  request.make_engine = [](const train::EngineRequest& asked) {
+  request.factories.make_engine = [](const train::EngineRequest& asked) {
     train::EngineRequest wanted = asked;
     wanted.precision = "scaled";
     return std::make_unique<Overflowing>(train::make_engine(wanted));

@@ -18,6 +18,7 @@
 #include "tests/checkpoint/digest.h"
 #include "tests/temp_folder.h"
 #include "tests/torture/training.h"
+#include "tests/train/observers.h"
 
 namespace temper::tests {
 
@@ -176,10 +177,10 @@ inline train::Outcome run_until(
     train::RunRequest request,
     const std::function<bool(const journal::Event&)>& last) {
   bool stop = false;
-  request.watcher.event = [&](const journal::Event& event) {
-    stop = stop || last(event);
-  };
-  request.stop = [&] { return stop; };
+  AtEvents observer(
+      [&](const journal::Event& event) { stop = stop || last(event); });
+  request.observer = &observer;
+  request.control.stop = [&] { return stop; };
   return train::run(request).outcome;
 }
 

@@ -14,22 +14,6 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-TEST(Supervise, it_is_wanted_unless_somebody_says_no) {
-  EXPECT_TRUE(wants_supervisor({}));
-  EXPECT_TRUE(wants_supervisor({{"TEMPER_SUPERVISE", "1"}}));
-  EXPECT_FALSE(wants_supervisor({{"TEMPER_SUPERVISE", "0"}}));
-  EXPECT_FALSE(wants_supervisor({{"TEMPER_TRAINER", "3"}}));
-}
-
-// What the trainer is told is not handed on to programs it starts.
-TEST(Supervise, a_trainer_without_its_page_trains_all_the_same) {
-  const TrainerSide nobody(Environment{});
-  EXPECT_EQ(nobody.heartbeats(), nullptr);
-  EXPECT_EQ(nobody.signals(), nullptr);
-  const TrainerSide damaged(Environment{{"TEMPER_TRAINER", "not a number"}});
-  EXPECT_EQ(damaged.heartbeats(), nullptr);
-}
-
 TEST(Supervise, a_trainer_that_is_started_again_is_told_the_same) {
   Invocation invocation;
   invocation.quiet = true;

@@ -45,23 +45,28 @@ std::string final_state(const fs::path& run) {
 }
 
 TEST(Examples, each_fits_on_a_page) {
-  for (const char* name : {"two_losses.cpp", "contrastive.cpp"}) {
+  for (const char* name :
+       {"own_loss.cpp",
+        "vae.cpp",
+        "own_source.cpp",
+        "two_losses.cpp",
+        "contrastive.cpp"}) {
     std::istringstream lines(
         read_bytes(tests::source_dir() / "examples" / name));
     int count = 0;
     for (std::string line; std::getline(lines, line);)
       ++count;
     EXPECT_GT(count, 20) << name;
-    EXPECT_LT(count, 60) << name;
+    EXPECT_LT(count, 100) << name;
   }
 }
 
 TEST(Examples, two_losses_learns_with_metrics_of_its_own_in_micro_batches) {
   const tests::TempFolder folder;
-  const auto result = run(TEMPER_TWO_LOSSES, {folder.text("run")});
+  const auto result = run(TEMPER_TWO_LOSSES, {folder.text("runs/a")});
   ASSERT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("agreement"));
-  const auto epochs = events_of(folder / "run", "epoch");
+  const auto epochs = events_of(folder / "runs/a", "epoch");
   ASSERT_EQ(epochs.size(), 2U);
   EXPECT_LT(
       epochs[1].number("train_loss").value_or(NAN),
@@ -72,36 +77,96 @@ TEST(Examples, two_losses_learns_with_metrics_of_its_own_in_micro_batches) {
     EXPECT_GT(value, 0.3) << name;
     EXPECT_LE(value, 1) << name;
   }
-  for (const auto& step : events_of(folder / "run", "step"))
+  for (const auto& step : events_of(folder / "runs/a", "step"))
     EXPECT_EQ(step.count("micro_batch"), 24);
+}
+
+TEST(Examples, own_loss_learns_is_tracked_and_leaves_its_model) {
+  const tests::TempFolder folder;
+  const auto result = run(TEMPER_OWN_LOSS, {folder.text("runs/a")});
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("accuracy"));
+  const auto epochs = events_of(folder / "runs/a", "epoch");
+  ASSERT_EQ(epochs.size(), 2U);
+  EXPECT_LT(
+      epochs[1].number("train_loss").value_or(NAN),
+      epochs[0].number("train_loss").value_or(NAN));
+  EXPECT_GT(epochs[1].number("val_accuracy").value_or(NAN), 0.3);
+  EXPECT_TRUE(fs::exists(folder / "mlflow.db")); // beside runs/
+  EXPECT_TRUE(fs::exists(folder / "runs/a/artifacts/model/model.pt2"));
+  EXPECT_TRUE(fs::exists(folder / "runs/a/artifacts/curves.png"));
+}
+
+TEST(Examples, vae_optimises_two_losses_and_resumes_to_the_same_weights) {
+  const tests::TempFolder folder;
+  const auto whole = run(TEMPER_VAE, {folder.text("runs/whole")});
+  ASSERT_EQ(whole.code, 0) << whole.err;
+  const auto epochs = events_of(folder / "runs/whole", "epoch");
+  ASSERT_EQ(epochs.size(), 3U);
+  EXPECT_LT(
+      epochs[2].number("train_reconstruction").value_or(NAN),
+      epochs[0].number("train_reconstruction").value_or(NAN));
+  EXPECT_GT(epochs[2].number("val_divergence").value_or(NAN), 0);
+  EXPECT_NEAR(
+      epochs[2].number("train_loss").value_or(NAN),
+      epochs[2].number("train_reconstruction").value_or(NAN) +
+          epochs[2].number("train_divergence").value_or(NAN),
+      1e-3 * epochs[2].number("train_loss").value_or(NAN));
+  for (const auto& step : events_of(folder / "runs/whole", "step"))
+    EXPECT_EQ(step.count("micro_batch"), 24);
+
+  const auto stopped = run(TEMPER_VAE, {folder.text("runs/twice"), "7"});
+  ASSERT_EQ(stopped.code, 75) << stopped.err;
+  ASSERT_EQ(run(TEMPER_VAE, {folder.text("runs/twice")}).code, 0);
+  EXPECT_EQ(events_of(folder / "runs/twice", "resume").size(), 1U);
+  EXPECT_GT(final_state(folder / "runs/whole").size(), 1000U);
+  EXPECT_EQ(
+      final_state(folder / "runs/whole"), final_state(folder / "runs/twice"));
+}
+
+TEST(Examples, own_source_is_told_apart_under_a_parent_of_its_own) {
+  const tests::TempFolder folder;
+  const auto result = run(TEMPER_OWN_SOURCE, {folder.text("runs/a")});
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(result.err, "");
+  EXPECT_THAT(result.out, HasSubstr("accuracy"));
+  const auto epochs = events_of(folder / "runs/a", "epoch");
+  ASSERT_EQ(epochs.size(), 20U);
+  EXPECT_GT(epochs[19].number("val_accuracy").value_or(NAN), 0.9);
+  EXPECT_THAT(
+      read_bytes(folder / "runs/a/config.toml"), HasSubstr("own:spirals"));
+  EXPECT_TRUE(fs::exists(folder / "mlflow.db"));
+  EXPECT_THAT(
+      read_bytes(folder / "runs/a/schema.json"), HasSubstr("\"other\""));
 }
 
 TEST(Examples, contrastive_stopped_and_resumed_ends_with_the_same_weights) {
   const tests::TempFolder folder;
-  const auto whole = run(TEMPER_CONTRASTIVE, {folder.text("whole")});
+  const auto whole = run(TEMPER_CONTRASTIVE, {folder.text("runs/whole")});
   ASSERT_EQ(whole.code, 0) << whole.err;
   EXPECT_THAT(whole.out, HasSubstr("matched"));
-  const auto epochs = events_of(folder / "whole", "epoch");
+  const auto epochs = events_of(folder / "runs/whole", "epoch");
   ASSERT_EQ(epochs.size(), 3U);
   EXPECT_GT(
       epochs[2].number("train_matched").value_or(NAN),
       epochs[0].number("train_matched").value_or(NAN));
 
   // In the middle of the second epoch.
-  ASSERT_EQ(run(TEMPER_CONTRASTIVE, {folder.text("twice"), "13"}).code, 0);
-  const auto ends = events_of(folder / "twice", "end");
+  ASSERT_EQ(run(TEMPER_CONTRASTIVE, {folder.text("runs/twice"), "13"}).code, 0);
+  const auto ends = events_of(folder / "runs/twice", "end");
   ASSERT_EQ(ends.size(), 1U);
   EXPECT_EQ(ends[0].text("status"), "stopped");
   // Asked after a batch of validation, too.
   EXPECT_EQ(ends[0].count("updates"), 12);
-  ASSERT_EQ(run(TEMPER_CONTRASTIVE, {folder.text("twice")}).code, 0);
-  EXPECT_EQ(events_of(folder / "twice", "resume").size(), 1U);
-  const auto again = events_of(folder / "twice", "epoch");
+  ASSERT_EQ(run(TEMPER_CONTRASTIVE, {folder.text("runs/twice")}).code, 0);
+  EXPECT_EQ(events_of(folder / "runs/twice", "resume").size(), 1U);
+  const auto again = events_of(folder / "runs/twice", "epoch");
   ASSERT_EQ(again.size(), 3U);
   for (const char* name : {"train_loss", "train_matched", "val_loss"})
     EXPECT_EQ(again[2].number(name), epochs[2].number(name)) << name;
-  EXPECT_GT(final_state(folder / "whole").size(), 1000U);
-  EXPECT_EQ(final_state(folder / "whole"), final_state(folder / "twice"));
+  EXPECT_GT(final_state(folder / "runs/whole").size(), 1000U);
+  EXPECT_EQ(
+      final_state(folder / "runs/whole"), final_state(folder / "runs/twice"));
 }
 
 } // namespace

@@ -60,6 +60,19 @@ const std::map<std::string, Rooms>& arrows() {
       {"supervise", {"base", "journal", "machine"}},
       {"track", {"base", "journal", "machine"}},
       {"plot", {"base"}},
+      {"session",
+       {"base",
+        "libtorch",
+        "machine",
+        "config",
+        "journal",
+        "data",
+        "graph",
+        "model",
+        "train",
+        "supervise",
+        "track",
+        "plot"}},
       {"doctor", below_tools},
       {"bench", below_tools},
       {"parity", below_tools},
@@ -75,7 +88,7 @@ const std::set<std::string> kMayPrint{"base/log.cpp", "cli/console.cpp"};
 const std::set<std::string> kMayExit{
     "cli/main.cpp",
     "cli/interrupt.cpp",
-    "cli/leave.cpp"};
+    "session/leave.cpp"};
 
 // Raw strings hold other languages; their lines stay, so that numbers fit.
 std::string without_raw_strings(const std::string& text) {

@@ -86,7 +86,7 @@ class CountingRun : public testing::Test {
     log::set_sink(before_);
   }
   void fails_at(std::int64_t update, const std::function<void()>& fail) {
-    request_.make_engine = [=](const EngineRequest&) {
+    request_.factories.make_engine = [=](const EngineRequest&) {
       return std::make_unique<CountingEngine>(update, fail);
     };
   }

@@ -6,6 +6,7 @@
 #include "temper/journal/journal.h"
 #include "temper/train/loop.h"
 #include "tests/temp_folder.h"
+#include "tests/train/observers.h"
 
 namespace temper::train {
 namespace {
@@ -107,9 +108,10 @@ TEST(LoopHeartbeat, each_part_of_the_work_says_that_it_begins) {
   LoopParts parts{config, engine, batches, &val, nullptr, journal, store};
   parts.heartbeats = &train.heartbeats;
   Phase telling = Phase::resting;
-  parts.watcher.event = [&](const journal::Event&) {
+  tests::AtEvents observer([&](const journal::Event&) {
     telling = train.heartbeats.training.phase;
-  };
+  });
+  parts.observer = &observer;
   const Outcome outcome = run_loop(parts);
   EXPECT_EQ(outcome.updates, 6);
   EXPECT_EQ(train.heartbeats.update, 5);

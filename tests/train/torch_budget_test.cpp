@@ -18,6 +18,7 @@
 #include "temper/train/attempt.h"
 #include "temper/train/run.h"
 #include "tests/temp_folder.h"
+#include "tests/train/observers.h"
 
 namespace temper::train {
 namespace {
@@ -299,9 +300,9 @@ TEST_F(Budgets, AForecastThatIsTooLowIsPutRight) {
   // The forecast is told of one budget, the allocator of another.
   RunRequest asked = request();
   const std::uint64_t peak = whole_bytes();
-  asked.planned = [&](const RunPlan&, const config::Config&) {
-    memory::limit_cpu(memory::cpu_usage().live_bytes + peak / 2);
-  };
+  tests::WhenStarted observer(
+      [&] { memory::limit_cpu(memory::cpu_usage().live_bytes + peak / 2); });
+  asked.observer = &observer;
   const RunResult result = train::run(asked);
   std::vector<std::string> kinds;
   std::vector<double> losses;
@@ -428,9 +429,8 @@ TEST_F(Budgets, WhatPlanningMeasuredIsGivenBackBeforeTheRun) {
   config_.layout = "auto";
   RunRequest asked = request();
   memory::CpuUsage at_start;
-  asked.planned = [&](const RunPlan&, const config::Config&) {
-    at_start = memory::cpu_usage();
-  };
+  tests::WhenStarted observer([&] { at_start = memory::cpu_usage(); });
+  asked.observer = &observer;
   train::run(asked);
   ASSERT_GT(at_start.live_bytes, 0U);
   EXPECT_LT(at_start.held_bytes, 2 * at_start.live_bytes);

@@ -1,13 +1,13 @@
-#include "temper/cli/start_from.h"
+#include "temper/session/start_from.h"
 
 #include <algorithm>
 
 #include "temper/base/error.h"
 #include "temper/base/text.h"
-#include "temper/cli/trained_model.h"
 #include "temper/journal/run_directory.h"
+#include "temper/session/trained_model.h"
 
-namespace temper::cli {
+namespace temper::session {
 
 config::Config config_from(
     const std::string& run,
@@ -48,4 +48,4 @@ config::Config config_from(
   return config;
 }
 
-} // namespace temper::cli
+} // namespace temper::session

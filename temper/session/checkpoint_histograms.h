@@ -6,10 +6,10 @@
 
 #include "temper/track/tracker.h"
 
-namespace temper::cli {
+namespace temper::session {
 
 // Of its weights: "weights/NAME". Error when it cannot be read.
 std::vector<track::Histogram> checkpoint_histograms(
     const std::filesystem::path& checkpoint);
 
-} // namespace temper::cli
+} // namespace temper::session

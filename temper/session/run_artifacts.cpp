@@ -1,4 +1,4 @@
-#include "temper/cli/run_artifacts.h"
+#include "temper/session/run_artifacts.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,17 +11,17 @@
 #include "temper/base/error.h"
 #include "temper/base/log.h"
 #include "temper/base/text.h"
-#include "temper/cli/run_curves.h"
-#include "temper/cli/sample_predictions.h"
-#include "temper/cli/trained_model.h"
 #include "temper/libtorch/facts.h"
 #include "temper/libtorch/messages.h"
 #include "temper/model/export.h"
 #include "temper/plot/heat_map.h"
+#include "temper/session/run_curves.h"
+#include "temper/session/sample_predictions.h"
+#include "temper/session/trained_model.h"
 #include "temper/track/mlflow_model.h"
 #include "temper/train/run_data.h"
 
-namespace temper::cli {
+namespace temper::session {
 namespace {
 
 namespace fs = std::filesystem;
@@ -96,8 +96,10 @@ std::string numpy_type(const graph::Graph& graph, const std::string& value) {
 std::string write_predictions(
     const train::RunResult& result,
     const config::Config& config,
-    const graph::Program& trained) {
-  const auto data = train::open_data(config, current_environment(), 0);
+    const graph::Program& trained,
+    const train::OpenOwnData& open_own) {
+  const auto data = train::open_data(
+      config, current_environment(), 0, false, nullptr, open_own);
   const auto picture =
       predictions_picture(trained, data, result.plan.forecast.at_once);
   if (!picture) return "";
@@ -166,7 +168,8 @@ plot::Drawing confusion_picture(
 
 std::vector<std::string> write_run_artifacts(
     const train::RunResult& result,
-    const config::Config& config) {
+    const config::Config& config,
+    const train::RunRequest& request) {
   std::vector<std::string> paths;
   const auto attempt = [&](const char* what,
                            const std::function<std::string()>& make) {
@@ -194,16 +197,18 @@ std::vector<std::string> write_run_artifacts(
     return write_checkpoint_list(result);
   });
   const bool done = result.outcome.ending != train::Ending::kStopped;
-  if (!done || config.track.model != "best" || config.track.mlflow == "off")
+  if (!done || config.track.model != "best" || config.track.mlflow == "off" ||
+      !request.own_model.empty()) // it is no graph
     return paths;
   attempt("the model", [&]() -> std::string {
     const graph::Program trained = trained_model(result.directory);
     attempt("a sample of its predictions", [&] {
-      return write_predictions(result, config, trained);
+      return write_predictions(
+          result, config, trained, request.factories.open_data);
     });
     return write_model(result, trained);
   });
   return paths;
 }
 
-} // namespace temper::cli
+} // namespace temper::session

@@ -1,4 +1,4 @@
-#include "temper/cli/run_curves.h"
+#include "temper/session/run_curves.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 
 #include "tests/temp_folder.h"
 
-namespace temper::cli {
+namespace temper::session {
 namespace {
 
 using testing::ElementsAre;
@@ -79,4 +79,4 @@ TEST_F(RunCurves, HaveAsManyPointsAsCanBeSeen) {
 }
 
 } // namespace
-} // namespace temper::cli
+} // namespace temper::session

@@ -7,10 +7,10 @@
 #include "temper/journal/run_directory.h"
 #include "temper/plot/chart.h"
 
-namespace temper::cli {
+namespace temper::session {
 
 // From the run's journal, in bounded memory; empty before the first update is
 // told.
 std::vector<plot::Chart> run_curves(const journal::RunDirectory& run);
 
-} // namespace temper::cli
+} // namespace temper::session

@@ -1,4 +1,4 @@
-#include "temper/cli/run_curves.h"
+#include "temper/session/run_curves.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include "temper/journal/journal.h"
 #include "temper/journal/thinned.h"
 
-namespace temper::cli {
+namespace temper::session {
 namespace {
 
 using journal::Event;
@@ -154,4 +154,4 @@ std::vector<plot::Chart> run_curves(const journal::RunDirectory& run) {
   return curves.charts();
 }
 
-} // namespace temper::cli
+} // namespace temper::session

@@ -1,4 +1,4 @@
-#include "temper/cli/trained_model.h"
+#include "temper/session/trained_model.h"
 
 #include "temper/base/environment.h"
 #include "temper/base/error.h"
@@ -12,7 +12,7 @@
 #include "temper/train/run_model.h"
 #include "temper/train/run_remains.h"
 
-namespace temper::cli {
+namespace temper::session {
 
 namespace fs = std::filesystem;
 
@@ -77,4 +77,4 @@ graph::Program trained_model(const journal::RunDirectory& run) {
       .program;
 }
 
-} // namespace temper::cli
+} // namespace temper::session

@@ -1,8 +1,8 @@
-#include "temper/cli/sheet_picture.h"
+#include "temper/session/sheet_picture.h"
 
 #include "temper/plot/sheet.h"
 
-namespace temper::cli {
+namespace temper::session {
 namespace {
 
 constexpr double kSide = 112;
@@ -43,4 +43,4 @@ plot::Drawing sheet_picture(
   return plot::sheet(std::move(tiles), columns, kSide);
 }
 
-} // namespace temper::cli
+} // namespace temper::session

@@ -1,14 +1,14 @@
-#include "temper/cli/sample_predictions.h"
+#include "temper/session/sample_predictions.h"
 
 #include <algorithm>
 #include <map>
 
 #include "temper/base/text.h"
-#include "temper/cli/sheet_picture.h"
 #include "temper/data/loader.h"
+#include "temper/session/sheet_picture.h"
 #include "temper/train/features.h"
 
-namespace temper::cli {
+namespace temper::session {
 namespace {
 
 constexpr int kColumns = 6;
@@ -86,4 +86,4 @@ std::optional<plot::Drawing> predictions_picture(
       data::sheet_samples(*source, nullptr, options), kColumns, caption);
 }
 
-} // namespace temper::cli
+} // namespace temper::session

@@ -2,10 +2,10 @@
 // waits for it.
 #pragma once
 
-namespace temper::cli {
+namespace temper::session {
 
 // Ends the process without destructors. What was printed is printed, what was
 // written is written.
 [[noreturn]] void leave_at_once(int code);
 
-} // namespace temper::cli
+} // namespace temper::session

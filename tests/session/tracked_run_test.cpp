@@ -1,5 +1,5 @@
 // What a supervisor asks of its trackers must never end it.
-#include "temper/cli/track_run.h"
+#include "temper/session/tracked_run.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include "temper/base/log.h"
 #include "tests/temp_folder.h"
 
-namespace temper::cli {
+namespace temper::session {
 namespace {
 
 using testing::ElementsAre;
@@ -61,4 +61,4 @@ TEST_F(TrackedRunTest, AConfigThatCannotBeReadIsSaidOnce) {
 }
 
 } // namespace
-} // namespace temper::cli
+} // namespace temper::session

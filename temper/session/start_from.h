@@ -6,7 +6,7 @@
 
 #include "temper/config/load.h"
 
-namespace temper::cli {
+namespace temper::session {
 
 // The config of `run` (a path, a name, latest) with `assignments` over it, and
 // its best weights to start from. The new run gets a name of its own. Error
@@ -15,4 +15,4 @@ config::Config config_from(
     const std::string& run,
     const std::vector<config::Assignment>& assignments);
 
-} // namespace temper::cli
+} // namespace temper::session

@@ -1,10 +1,10 @@
-#include "temper/cli/checkpoint_histograms.h"
+#include "temper/session/checkpoint_histograms.h"
 
 #include "temper/base/text.h"
 #include "temper/model/safetensors.h"
 #include "temper/train/spread.h"
 
-namespace temper::cli {
+namespace temper::session {
 
 std::vector<track::Histogram> checkpoint_histograms(
     const std::filesystem::path& checkpoint) {
@@ -24,4 +24,4 @@ std::vector<track::Histogram> checkpoint_histograms(
   return made;
 }
 
-} // namespace temper::cli
+} // namespace temper::session

@@ -8,7 +8,7 @@
 #include "temper/graph/program.h"
 #include "temper/journal/run_directory.h"
 
-namespace temper::cli {
+namespace temper::session {
 
 // The model with zeros for weights. A run carries it; one of an earlier temper
 // does not, and then its data and its model's file have to be there to build it
@@ -25,4 +25,4 @@ std::filesystem::path best_weights(const journal::RunDirectory& run);
 // The model with these weights.
 graph::Program trained_model(const journal::RunDirectory& run);
 
-} // namespace temper::cli
+} // namespace temper::session

@@ -1,32 +1,31 @@
-// What `temper train` and `temper runs export` tell the track room: its keys,
-// and where a run came from.
+// A run as its trackers are told of it: by the process that trains, by the
+// parent of one, or later by `temper runs export`.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "temper/cli/command.h"
 #include "temper/config/config.h"
 #include "temper/journal/run_directory.h"
 #include "temper/track/tracking.h"
 #include "temper/train/heartbeat.h"
 
-namespace temper::cli {
+namespace temper::session {
 
 track::Options track_options(const config::Config& config);
 
-// Who started it, where and from which commit, as a JSON object for the
-// journal. Values that follow a flag which may hold a secret are left out.
-std::string origin_json(const std::vector<std::string>& arguments);
+// The same config, whose track.parent is one that lasts. Error when what it
+// says of tracking cannot be.
+config::Config with_checked_tracking(config::Config config);
 
-// How a run ended that has no end in its journal: nothing when it is being
+// How a run ended that has no end in its journal; no value while it is being
 // trained.
 std::optional<track::Status> status_without_end(
     const journal::RunDirectory& run);
 
-// A trace of a run that nobody trains any more, where it has none or an old
-// one: whoever was killed left none.
+// Writes the trace of a run that nobody trains any more, where it has none or
+// an old one: whoever was killed left none.
 void leave_trace(const journal::RunDirectory& run);
 
 // Lines of the journal that a tracker has not taken; 0 while all is well.
@@ -34,11 +33,9 @@ struct Backlog {
   std::int64_t mlflow = 0;
   std::int64_t tensorboard = 0;
 };
-// "mlflow 1,240 behind"; empty when there is none.
-std::string backlog_text(const Backlog& backlog);
 
-// Follows the run that a command is about to train, from when its directory is
-// there until the command leaves, however it does.
+// Follows a run from when its directory is there until the process leaves,
+// however it does.
 class TrackedRun {
  public:
   TrackedRun() = default;
@@ -53,13 +50,16 @@ class TrackedRun {
   // Their sign of life, to be given about once a second: none while a tracker
   // is silent.
   void beat(train::Heartbeat& heartbeat);
-  // Whom beat() waits for; empty: nobody.
+  // Name of the tracker that has not answered at the last beat; empty if all
+  // have.
   std::string awaited() const;
   Backlog backlog();
-  // Waits a little for what is left, says where it went, and how to deliver
-  // what did not. `status` is how the run ended if its journal does not say.
-  void finish(
-      Console& console,
+  // Where it delivers to, as people know these places.
+  std::vector<std::string> places() const;
+  // Waits a little for what is left, and warns how to deliver what was not
+  // taken. The places that have all of the run. `status` is how the run ended
+  // if its journal does not say.
+  std::vector<std::string> finish(
       track::Status status = track::Status::failed,
       double patience_s = kPatience_s);
 
@@ -68,12 +68,10 @@ class TrackedRun {
   static constexpr double kShortPatience_s = 2;
 
  private:
-  std::vector<track::Lag> wait(track::Status status, double patience_s);
-
   bool begun_ = false;
   journal::RunDirectory run_;
   std::unique_ptr<track::Tracking> tracking_;
   std::vector<std::string> awaited_; // at the last beat
 };
 
-} // namespace temper::cli
+} // namespace temper::session

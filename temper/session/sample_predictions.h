@@ -7,7 +7,7 @@
 #include "temper/plot/canvas.h"
 #include "temper/train/run_data.h"
 
-namespace temper::cli {
+namespace temper::session {
 
 // Nothing when the data are no images of classes. `at_once`: samples that fit
 // into memory; 0: as many as it takes.
@@ -16,4 +16,4 @@ std::optional<plot::Drawing> predictions_picture(
     const train::RunData& data,
     int at_once);
 
-} // namespace temper::cli
+} // namespace temper::session

@@ -9,7 +9,7 @@
 #include "temper/data/sheet_samples.h"
 #include "temper/plot/canvas.h"
 
-namespace temper::cli {
+namespace temper::session {
 
 struct Caption {
   std::vector<std::string> lines;
@@ -24,4 +24,4 @@ plot::Drawing sheet_picture(
 // The label alone.
 Caption label_caption(const data::SheetSample& sample);
 
-} // namespace temper::cli
+} // namespace temper::session

@@ -10,17 +10,19 @@
 #include "temper/plot/canvas.h"
 #include "temper/train/run.h"
 
-namespace temper::cli {
+namespace temper::session {
 
 // Writes them into the run's artifacts/ and gives their paths below the run.
-// One that cannot be made is a warning: the run itself is done.
+// One that cannot be made is a warning: the run itself is done. `config` is the
+// run's own, `request` what it was asked with.
 std::vector<std::string> write_run_artifacts(
     const train::RunResult& result,
-    const config::Config& config);
+    const config::Config& config,
+    const train::RunRequest& request);
 
 // A row for each true class, darker the more samples are taken for a class.
 plot::Drawing confusion_picture(
     const train::MetricSums& sums,
     const std::vector<std::string>& classes);
 
-} // namespace temper::cli
+} // namespace temper::session
