@@ -12,7 +12,7 @@
 
 #include "temper/data/csv.h"
 #include "temper/data/date.h"
-#include "temper/data/open.h"
+#include "temper/data/open_options.h"
 #include "temper/data/schema.h"
 
 namespace temper::data {

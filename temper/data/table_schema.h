@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "temper/data/csv_table.h"
-#include "temper/data/open.h"
+#include "temper/data/open_options.h"
 #include "temper/data/schema.h"
 #include "temper/data/source.h"
 #include "temper/data/unseen.h"
