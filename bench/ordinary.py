@@ -74,7 +74,7 @@ def make_arrays(folder):
 def make_text(folder):
     """The documents and some headers of this tree; the last tenth validates."""
     text = "".join(path.read_text() for path in sorted(ROOT.glob("docs/*.md")) + sorted(
-        ROOT.glob("temper/base/*.h")))
+        ROOT.glob("temper/base/**/*.h")))
     cut = len(text) * 9 // 10
     (folder / "text_train.txt").write_text(text[:cut])
     (folder / "text_val.txt").write_text(text[cut:])
