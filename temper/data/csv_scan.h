@@ -1,4 +1,5 @@
 // The first pass over a CSV file: names, and what each column holds.
+// Private to data/source.
 #pragma once
 
 #include <cstdint>

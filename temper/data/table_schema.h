@@ -1,6 +1,7 @@
 // From the cells of a table to what a model sees: numbers and dates scaled by
 // the training rows, missing ones filled with their mean, categories one-hot.
 // Used by fit.h.
+// Private to data/open.
 #pragma once
 
 #include <memory>
