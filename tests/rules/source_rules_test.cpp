@@ -6,15 +6,21 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
+
+#include "temper/base/text.h"
 
 namespace temper::rules {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
 
 std::string read(const fs::path& path) {
   std::ostringstream text;
@@ -25,25 +31,86 @@ std::string read(const fs::path& path) {
 std::vector<std::string> check(
     const std::string& path,
     const std::string& text) {
-  return broken_rules({path, text}, {"libtorch/facts.cpp"});
+  return broken_rules({path, text}, {"libtorch/torch"});
+}
+
+std::vector<SourceFile> whole_tree() {
+  const fs::path root = tests::source_dir() / "temper";
+  std::vector<SourceFile> tree;
+  for (const auto& entry : fs::recursive_directory_iterator(root)) {
+    const auto kind = entry.path().extension();
+    if (kind == ".cpp" || kind == ".h")
+      tree.push_back(
+          {fs::relative(entry.path(), root).string(), read(entry.path())});
+  }
+  return tree;
+}
+
+std::string readme_of(const Room& room) {
+  return read(tests::source_dir() / "temper" / room.name / "README.md");
 }
 
 TEST(SourceRules, AreKeptByTheWholeTree) {
   const fs::path root = tests::source_dir() / "temper";
-  const auto torch_files = torch_files_of(read(root / "CMakeLists.txt"));
-  ASSERT_FALSE(torch_files.empty());
-  for (const auto& name : torch_files)
-    EXPECT_TRUE(fs::exists(root / name)) << name << " is listed and not there";
-  int files = 0;
-  for (const auto& entry : fs::recursive_directory_iterator(root)) {
-    const auto kind = entry.path().extension();
-    if (kind != ".cpp" && kind != ".h") continue;
-    ++files;
-    const auto path = fs::relative(entry.path(), root).string();
-    EXPECT_THAT(
-        broken_rules({path, read(entry.path())}, torch_files), IsEmpty());
+  const Names folders = torch_folders_of(read(root / "CMakeLists.txt"));
+  ASSERT_FALSE(folders.empty());
+  for (const auto& name : folders)
+    EXPECT_TRUE(fs::is_directory(root / name)) << name << " is not there";
+  const auto tree = whole_tree();
+  EXPECT_GT(tree.size(), 40U);
+  for (const SourceFile& file : tree)
+    EXPECT_THAT(broken_rules(file, folders), IsEmpty());
+  EXPECT_THAT(broken_privacy(tree), IsEmpty());
+}
+
+TEST(SourceRules, EveryArrowOfTheTableIsUsed) {
+  EXPECT_THAT(unused_arrows(whole_tree()), IsEmpty());
+}
+
+TEST(SourceRules, NoFolderIsCrowded) {
+  constexpr int kMost = 40;
+  std::map<std::string, int> files;
+  for (const char* top : {"temper", "tests"})
+    for (const auto& entry :
+         fs::recursive_directory_iterator(tests::source_dir() / top))
+      if (entry.is_regular_file()) ++files[entry.path().parent_path().string()];
+  for (const auto& [folder, count] : files)
+    if (folder.find("/tests/fixtures/") == std::string::npos)
+      EXPECT_LE(count, kMost) << folder;
+}
+
+TEST(Rooms, UseOnlyWhatStandsBeforeThem) {
+  Names before;
+  for (const Room& room : rooms()) {
+    for (const std::string& other : room.uses)
+      EXPECT_EQ(before.count(other), 1U) << room.name << " uses " << other;
+    before.insert(room.name);
+    Names corners;
+    for (const Corner& corner : room.corners) {
+      for (const std::string& other : corner.uses)
+        EXPECT_EQ(corners.count(other), 1U)
+            << room.name << "/" << corner.name << " uses " << other;
+      corners.insert(corner.name);
+    }
   }
-  EXPECT_GT(files, 40);
+}
+
+TEST(Rooms, ArchitectureShowsTheTable) {
+  std::vector<Row> rows;
+  for (const Room& room : rooms())
+    rows.push_back({room.name, room.uses});
+  EXPECT_EQ(
+      rows_of(read(tests::source_dir() / "ARCHITECTURE.md"), "room"), rows);
+}
+
+TEST(Rooms, EachSaysInItsReadmeWhatItsCornersAre) {
+  for (const Room& room : rooms()) {
+    EXPECT_THAT(readme_of(room), StartsWith(cat("# ", room.name, "\n")));
+    std::vector<Row> rows;
+    for (const Corner& corner : room.corners)
+      rows.push_back({corner.name, corner.uses});
+    EXPECT_EQ(rows_of(readme_of(room), "corner"), rows) << room.name;
+  }
 }
 
 TEST(SourceRules, AnArrowAgainstTheTableIsSeen) {
@@ -54,18 +121,71 @@ TEST(SourceRules, AnArrowAgainstTheTableIsSeen) {
       check("doctor/checks.cpp", "#include \"temper/bench/table.h\""),
       ElementsAre(HasSubstr("doctor may not include bench")));
   EXPECT_THAT(
-      check("train/loop.cpp", "#  include <temper/cli/console.h>"),
+      check("train/loop/loop.cpp", "#  include <temper/cli/console.h>"),
       ElementsAre(HasSubstr("train may not include cli")));
   EXPECT_THAT(
       check("machine/probe.cpp", "#include \"temper/base/text.h\""), IsEmpty());
 }
 
-TEST(SourceRules, TorchOutsideItsListIsSeen) {
+TEST(SourceRules, AnArrowBetweenCornersAgainstTheTableIsSeen) {
+  EXPECT_THAT(
+      check("data/codec/a.cpp", "#include \"temper/data/loader/ring.h\""),
+      ElementsAre(HasSubstr("data/codec may not include data/loader")));
+  EXPECT_THAT(
+      check("machine/a.cpp", "#include \"temper/machine/linux/nvml.h\""),
+      ElementsAre(HasSubstr("machine may not include machine/linux")));
+  EXPECT_THAT(
+      check("machine/linux/a.cpp", "#include \"temper/machine/machine.h\""),
+      IsEmpty());
+}
+
+TEST(SourceRules, APrivateHeaderIsIncludedInItsCornerOnly) {
+  const SourceFile ring{
+      "data/loader/ring.h",
+      "// Batches.\n// Private to data/loader.\n#pragma once\n"};
+  const std::string line = "#include \"temper/data/loader/ring.h\"\n";
+  EXPECT_THAT(
+      broken_privacy({ring, {"data/loader/loader.cpp", line}}), IsEmpty());
+  EXPECT_THAT(
+      broken_privacy({ring, {"data/inspect/check.cpp", "\n" + line}}),
+      ElementsAre(
+          "temper/data/inspect/check.cpp:2: data/loader/ring.h is private to "
+          "data/loader"));
+  EXPECT_THAT(
+      broken_privacy({{"data/tune/pace.h", ring.text}}),
+      ElementsAre(HasSubstr("does not lie in data/loader")));
+}
+
+TEST(SourceRules, AnArrowThatNobodyUsesIsSeen) {
+  const auto unused = unused_arrows(
+      {{"plan/a.cpp", "#include \"temper/base/text.h\""},
+       {"graph/pt2/a.cpp", "#include \"temper/graph/ir/graph.h\""}});
+  EXPECT_THAT(unused, Contains("plan -> machine"));
+  EXPECT_THAT(unused, Contains("graph/pass -> graph/ir"));
+  EXPECT_THAT(unused, Not(Contains("plan -> base")));
+  EXPECT_THAT(unused, Not(Contains("graph/pt2 -> graph/ir")));
+}
+
+TEST(SourceRules, ATableForPeopleIsRead) {
+  EXPECT_EQ(
+      rows_of(
+          "# a\n\n| room | owns | may use |\n|---|---|---|\n"
+          "| [`base`](temper/base) | text | – |\n"
+          "| `plan` | plans | `base`, data |\n\n| `x` | | `base` |\n",
+          "room"),
+      (std::vector<Row>{{"base", {}}, {"plan", {"base", "data"}}}));
+  EXPECT_THAT(rows_of("no table", "room"), IsEmpty());
+}
+
+TEST(SourceRules, TorchOutsideItsFoldersIsSeen) {
   EXPECT_THAT(
       check("machine/probe.cpp", "#include <ATen/ATen.h>"),
       ElementsAre(HasSubstr("torch outside")));
   EXPECT_THAT(
-      check("libtorch/facts.cpp", "#include <torch/torch.h>"), IsEmpty());
+      check("libtorch/facts.h", "#pragma once\n#include <ATen/ATen.h>"),
+      ElementsAre(HasSubstr("torch outside")));
+  EXPECT_THAT(
+      check("libtorch/torch/facts.cpp", "#include <torch/torch.h>"), IsEmpty());
 }
 
 TEST(SourceRules, PrintsAndExitsAreSeen) {
@@ -90,6 +210,15 @@ TEST(SourceRules, PrintsAndExitsAreSeen) {
 TEST(SourceRules, OtherHouseRulesAreSeen) {
   EXPECT_THAT(
       check("utils/a.cpp", ""), ElementsAre(HasSubstr("no room utils")));
+  EXPECT_THAT(
+      check("graph/utils/a.cpp", ""),
+      ElementsAre(HasSubstr("no corner graph/utils")));
+  EXPECT_THAT(
+      check("graph/a.cpp", ""),
+      ElementsAre(HasSubstr("files of graph lie in corners")));
+  EXPECT_THAT(
+      check("graph/ir/deep/a.cpp", ""),
+      ElementsAre(HasSubstr("a corner has no folders")));
   EXPECT_THAT(
       check("base/a.h", "int a;"), ElementsAre(HasSubstr("#pragma once")));
   EXPECT_THAT(
