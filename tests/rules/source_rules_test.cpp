@@ -74,9 +74,10 @@ TEST(SourceRules, NoFolderIsCrowded) {
     for (const auto& entry :
          fs::recursive_directory_iterator(tests::source_dir() / top))
       if (entry.is_regular_file()) ++files[entry.path().parent_path().string()];
-  for (const auto& [folder, count] : files)
-    if (folder.find("/tests/fixtures/") == std::string::npos)
-      EXPECT_LE(count, kMost) << folder;
+  for (const auto& [folder, count] : files) {
+    if (folder.find("/tests/fixtures/") != std::string::npos) continue;
+    EXPECT_LE(count, kMost) << folder;
+  }
 }
 
 TEST(Rooms, UseOnlyWhatStandsBeforeThem) {
