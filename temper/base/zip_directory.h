@@ -1,7 +1,6 @@
 // Where the entries of a zip archive lie. libzip does not tell, and bytes in a
 // mapped file can only be handed out by who knows. Used by zip_file.cpp alone,
 // which compares what it finds with what libzip says.
-// Private to base/file.
 #pragma once
 
 #include <cstdint>

@@ -138,10 +138,6 @@ broken_include(const Place& from, const std::string& line, bool may_use_torch) {
       : cat(from.text(), " may not include ", to.text());
 }
 
-bool is_header(const std::string& path) {
-  return path.ends_with(".h");
-}
-
 // Calls look(file, number of the line, path below temper/) for each include.
 template <class Look>
 void each_include(const std::vector<SourceFile>& tree, const Look& look) {
@@ -195,7 +191,7 @@ std::vector<std::string> broken_rules(
     report(1, unknown);
     return broken;
   }
-  if (is_header(file.path) && !contains(file.text, "#pragma once"))
+  if (file.path.ends_with(".h") && !contains(file.text, "#pragma once"))
     report(1, "a header without #pragma once");
   const bool may_use_torch = torch_folders.count(place.text()) > 0 ||
       file.path == "libtorch/precompiled.h";
@@ -225,7 +221,7 @@ std::vector<std::string> broken_privacy(const std::vector<SourceFile>& tree) {
   std::map<std::string, std::string> private_to; // by the header's path
   std::vector<std::string> broken;
   for (const SourceFile& file : tree) {
-    if (!is_header(file.path)) continue;
+    if (!file.path.ends_with(".h")) continue;
     const std::string opening =
         cat("\n", file.text.substr(0, file.text.find("#pragma once")));
     std::smatch match;
