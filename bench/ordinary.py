@@ -79,7 +79,7 @@ def make_arrays(folder):
 def make_text(folder):
     """The documents and some headers of this tree; the end of each validates."""
     parts = {"train": "", "val": ""}
-    for path in sorted(ROOT.glob("docs/*.md")) + sorted(ROOT.glob("temper/base/*.h")):
+    for path in sorted(ROOT.glob("docs/*.md")) + sorted(ROOT.glob("temper/base/**/*.h")):
         text = path.read_text().encode("ascii", "ignore").decode()
         text = text[:LETTERS or len(text)]
         cut = len(text) * 9 // 10

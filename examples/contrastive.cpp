@@ -7,6 +7,7 @@
 #include "temper/model/opaque.h"
 #include "temper/session/session.h"
 #include "temper/train/own_task.h"
+#include "temper/train/run.h"
 
 using namespace temper;
 

@@ -8,6 +8,7 @@
 
 #include "temper/session/session.h"
 #include "temper/train/own_task.h"
+#include "temper/train/run.h"
 
 using namespace temper;
 

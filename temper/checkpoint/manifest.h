@@ -1,6 +1,7 @@
 // state.json of a snapshot: everything but the tensors, with a checksum of each
 // of them, of their file, and, in its last line, of all the lines before. No
-// bit of either file can change unnoticed. Inside this room, and fuzzed.
+// bit of either file can change unnoticed.
+// Private to checkpoint.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// What things in a folder of checkpoints are called. Inside this room.
+// What things in a folder of checkpoints are called.
+// Private to checkpoint.
 #pragma once
 
 #include <cstdint>

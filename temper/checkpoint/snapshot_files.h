@@ -1,5 +1,6 @@
 // One snapshot on disk: its two files, written and read. Nothing is believed
-// that a checksum does not confirm. Inside this room.
+// that a checksum does not confirm.
+// Private to checkpoint.
 #pragma once
 
 #include <compare>

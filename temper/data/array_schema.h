@@ -1,13 +1,14 @@
 // From arrays of numbers to what a model sees: images of floats as C x H x W,
 // inputs and numbers to predict scaled by the training part where they are far
 // from a mean of 0 and a deviation of 1. Used by fit.h.
+// Private to data/open.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "temper/data/open.h"
+#include "temper/data/open_options.h"
 #include "temper/data/schema.h"
 #include "temper/data/source.h"
 

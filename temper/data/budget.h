@@ -1,5 +1,6 @@
 // Memory of a loader, counted before it is taken: depth x batch + workers x
 // scratch.
+// Private to data/loader.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // What another program writes, read as it comes. The pipe is the only buffer:
 // a program that is ahead waits. It has a process group of its own, which is
 // killed when this goes. Used by the source `cmd:`.
+// Private to data/source.
 #pragma once
 
 #include <atomic>

@@ -8,7 +8,7 @@
 
 #include "temper/base/mapped_file.h"
 #include "temper/data/content.h"
-#include "temper/data/open.h"
+#include "temper/data/open_options.h"
 #include "temper/data/source.h"
 
 namespace temper::data {

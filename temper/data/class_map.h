@@ -1,5 +1,6 @@
 // Labels by the names of their classes: a source numbers its own classes, and
 // a model has those of its training part. Used by fit.h.
+// Private to data/open.
 #pragma once
 
 #include <memory>

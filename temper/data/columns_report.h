@@ -1,5 +1,6 @@
 // The columns of a table as `temper data check` shows them: what each is taken
 // for, so that a wrong guess is seen before a run.
+// Private to data/inspect.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // The consumer's side of a ring: taking batches, closing the gaps that bad
 // samples left, and showing the rest as a Batch. Shared by the loaders.
+// Private to data/loader.
 #pragma once
 
 #include <chrono>

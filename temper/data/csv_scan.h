@@ -1,4 +1,5 @@
 // The first pass over a CSV file: names, and what each column holds.
+// Private to data/source.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 
 #include "temper/data/csv.h"
 #include "temper/data/date.h"
-#include "temper/data/open.h"
+#include "temper/data/open_options.h"
 #include "temper/data/schema.h"
 
 namespace temper::data {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "temper/data/open.h"
+#include "temper/data/open_options.h"
 #include "temper/data/schema.h"
 #include "temper/data/source.h"
 

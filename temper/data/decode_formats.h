@@ -2,6 +2,7 @@
 // decoder checks the size before it takes memory, and fills `out` with one or
 // three channels; where the format makes it cheap it gives what `channels`
 // asks for, and decode_image converts the rest.
+// Private to data/codec.
 #pragma once
 
 #include <string>

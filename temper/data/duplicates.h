@@ -1,4 +1,5 @@
 // Which samples are the same, from a hash of each: inside check.
+// Private to data/inspect.
 #pragma once
 
 #include <cstdint>

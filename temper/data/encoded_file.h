@@ -1,5 +1,6 @@
 // The bytes of one sample, read with the file open only meanwhile, and the
 // message when they are no good. Used by the sources made of encoded files.
+// Private to data/source.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // The second half of a sample's way: from what the source gave, through the
 // transforms, into its place in the batch. Shared by the loaders; immutable,
 // used by all workers at once.
+// Private to data/loader.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // What is in a folder of class folders, in torchvision's order: classes by
 // name, in each the directories by path and their files by name. Used by
 // folder_source.cpp.
+// Private to data/source.
 #pragma once
 
 #include <cstdint>

@@ -7,7 +7,7 @@
 
 #include "temper/data/content.h"
 #include "temper/data/folder_listing.h"
-#include "temper/data/open.h"
+#include "temper/data/open_options.h"
 #include "temper/data/source.h"
 
 namespace temper::data {

@@ -1,5 +1,6 @@
 // What one sample takes in a batch, and where: decided once from the source,
 // the augmentation and the options, before any memory is taken.
+// Private to data/loader.
 #pragma once
 
 #include <cstdint>

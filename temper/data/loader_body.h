@@ -1,5 +1,6 @@
 // The loader's parts put together: workers that run sample tasks into the
 // ring, and the consumer's side of it.
+// Private to data/loader.
 #pragma once
 
 #include <exception>

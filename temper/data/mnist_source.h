@@ -6,7 +6,7 @@
 
 #include "temper/data/content.h"
 #include "temper/data/idx.h"
-#include "temper/data/open.h"
+#include "temper/data/open_options.h"
 #include "temper/data/source.h"
 
 namespace temper::data {

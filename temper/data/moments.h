@@ -1,5 +1,6 @@
 // Mean, deviation and range of numbers as they come, without keeping them
 // (Welford's recurrence).
+// Private to data/open.
 #pragma once
 
 #include <algorithm>

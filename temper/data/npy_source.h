@@ -11,7 +11,7 @@
 
 #include "temper/data/content.h"
 #include "temper/data/npy.h"
-#include "temper/data/open.h"
+#include "temper/data/open_options.h"
 #include "temper/data/source.h"
 
 namespace temper::data {

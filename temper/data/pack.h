@@ -17,7 +17,7 @@
 #include <functional>
 
 #include "temper/data/loader.h"
-#include "temper/data/open.h"
+#include "temper/data/open_options.h"
 #include "temper/data/source.h"
 
 namespace temper::data {

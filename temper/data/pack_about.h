@@ -1,4 +1,5 @@
 // The JSON in a pack: what its sources said of themselves.
+// Private to data/pack.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // A pack opened for reading, and its parts as sources.
+// Private to data/pack.
 #pragma once
 
 #include <atomic>

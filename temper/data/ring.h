@@ -7,6 +7,7 @@
 // slots, whoever did them and in whichever order. Buffers go from the batch
 // just given back to the one that opens: none is allocated while it runs,
 // unless the depth grows.
+// Private to data/loader.
 #pragma once
 
 #include <atomic>

@@ -2,6 +2,7 @@
 // index of where they are gives any of them at once, and a shard is open only
 // while one of its samples is read. A ShardFormat is all that differs between
 // tar and tfrecord.
+// Private to data/source.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 
 #include "temper/data/content.h"
 #include "temper/data/decode.h"
-#include "temper/data/open.h"
+#include "temper/data/open_options.h"
 #include "temper/data/shards.h"
 #include "temper/data/source.h"
 

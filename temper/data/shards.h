@@ -1,6 +1,7 @@
 // Where the samples of a set of shards are, in 24 bytes each, and what can be
 // said about them without reading one. Used by ShardSource and by the formats
 // that fill it.
+// Private to data/source.
 #pragma once
 
 #include <cstdint>

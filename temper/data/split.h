@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "temper/base/permutation.h"
-#include "temper/data/open.h"
+#include "temper/data/open_options.h"
 #include "temper/data/source.h"
 
 namespace temper::data {

@@ -1,5 +1,6 @@
 // The saved positions of the loaders as strict, bounded JSON. For
 // loader_state.cpp and stream_state.cpp.
+// Private to data/loader.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // The one thread behind a StreamLoader: reads the stream into the ring.
+// Private to data/loader.
 #pragma once
 
 #include <atomic>

@@ -3,6 +3,7 @@
 // one it was taken under, and is only kept of files that had settled by then.
 // One small file in the cache directory for each folder of data; losing it
 // costs nothing but reading again. Used by content.cpp.
+// Private to data/content.
 #pragma once
 
 #include <cstdint>

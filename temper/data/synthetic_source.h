@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-#include "temper/data/open.h"
+#include "temper/data/open_options.h"
 #include "temper/data/source.h"
 
 namespace temper::data {

@@ -1,6 +1,7 @@
 // From the cells of a table to what a model sees: numbers and dates scaled by
 // the training rows, missing ones filled with their mean, categories one-hot.
 // Used by fit.h.
+// Private to data/open.
 #pragma once
 
 #include <memory>
@@ -8,7 +9,7 @@
 #include <vector>
 
 #include "temper/data/csv_table.h"
-#include "temper/data/open.h"
+#include "temper/data/open_options.h"
 #include "temper/data/schema.h"
 #include "temper/data/source.h"
 #include "temper/data/unseen.h"

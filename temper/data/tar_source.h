@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "temper/data/open.h"
+#include "temper/data/open_options.h"
 #include "temper/data/shard_source.h"
 
 namespace temper::data {

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "temper/data/open.h"
+#include "temper/data/open_options.h"
 #include "temper/data/shard_source.h"
 #include "temper/data/source.h"
 

@@ -1,5 +1,6 @@
 // One HTTP request whose body is appended to a file. The lower half of
 // download.cpp, which decides what to do when it fails.
+// Private to data/fetch.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // What a loader starts with: how much it may use, how much of that it takes at
 // first, and whether it goes on measuring. Used by the loaders.
+// Private to data/loader.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // Threads that claim positions, a few at a time, and work on them. Their
 // number can change while they run: more are started, surplus ones park
 // between two claims.
+// Private to data/loader.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,7 @@
 // Where a graph can be cut in two at one value. Used by split_at, which makes
 // the two programs, and by frozen_frontier, which looks for the last such place
 // that training does not touch.
+// Private to graph/pass.
 #pragma once
 
 #include <map>

@@ -1,6 +1,7 @@
 // Which element type an operator gives, as PyTorch decides it: bool, then
 // integers, then floats; a tensor with dimensions outranks one without, which
 // outranks a plain number of the same kind.
+// Private to graph/infer.
 #pragma once
 
 #include "temper/graph/dtype.h"

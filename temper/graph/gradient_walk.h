@@ -1,6 +1,7 @@
 // The gradients of values on their way back through the graph: made by the
 // nodes that read a value, added up, and gone once the node that made it has
-// used them. Private to liveness.
+// used them.
+// Private to graph/cost.
 #pragma once
 
 #include <map>

@@ -1,6 +1,7 @@
 // What happens to shapes when the number of classes changes: the dimension that
 // counts them is followed from the head through views, pools and activations to
 // the outputs. Used by replace_head.
+// Private to graph/pass.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// The tables of shape rules, one per family of operators and file. Private to
-// this room; infer.cpp looks a node's operator up in them.
+// The tables of shape rules, one per family of operators and file; infer.cpp
+// looks a node's operator up in them.
+// Private to graph/infer.
 #pragma once
 
 #include <optional>

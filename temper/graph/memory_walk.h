@@ -1,5 +1,6 @@
 // Counts bytes held while a walk over the graph takes and drops them, and
-// remembers the most. Private to liveness.
+// remembers the most.
+// Private to graph/cost.
 #pragma once
 
 #include "temper/graph/liveness.h"

@@ -1,5 +1,6 @@
 // One node's arguments with the shapes and numbers behind their names, as the
-// rules of shapes, costs and memory read them. Private to this room.
+// rules of shapes, costs and memory read them.
+// Private to graph.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,6 @@
 // One node as a shape rule sees it: its arguments, and a place for what it
-// makes. Private to the infer_* files of this room.
+// makes.
+// Private to graph/infer.
 #pragma once
 
 #include "temper/graph/node_arguments.h"

@@ -1,6 +1,7 @@
 // The mode of BatchNorms, and num_batches_tracked: their modules count the
 // batches they have seen, by nodes that a train export has and an eval export
 // lacks. Used by the passes that switch modes.
+// Private to graph/pass.
 #pragma once
 
 #include <set>

@@ -1,5 +1,5 @@
-// How each operator that gives a view lays it out over its base. Private to
-// placement.cpp.
+// How each operator that gives a view lays it out over its base.
+// Private to graph/cost.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,6 @@
 // The parts of a .pt2 archive: which model it holds and where its entries are;
-// and what to say of archives that only look like one. Private to the reader.
+// and what to say of archives that only look like one.
+// Private to graph/pt2.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // Arguments and results of nodes between torch.export's JSON and the graph: one
-// reader and one writer per kind. Private to the .pt2 reader and writer.
+// reader and one writer per kind.
+// Private to graph/pt2.
 #pragma once
 
 #include "temper/graph/graph.h"

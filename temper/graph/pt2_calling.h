@@ -1,6 +1,6 @@
 // How Python calls a model: torch.export's notation of nested arguments, kept
-// where it still fits and made up where there is none. Private to the .pt2
-// writer.
+// where it still fits and made up where there is none.
+// Private to graph/pt2.
 #pragma once
 
 #include "temper/graph/graph.h"

@@ -1,6 +1,6 @@
 // Looking into JSON that a stranger wrote. Each function asks for a thing by
 // name and kind, and says what is wrong in a few words when it is not there.
-// Private to the .pt2 reader.
+// Private to graph/pt2.
 #pragma once
 
 #include <cstdint>

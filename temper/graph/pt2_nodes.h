@@ -1,10 +1,11 @@
 // The nodes of a torch.export file, with those of its wrappers in their place:
 // torch.no_grad(), torch.autocast() and others whose body runs once, without a
-// condition, become ordinary nodes. Private to the .pt2 reader.
+// condition, become ordinary nodes.
 //
 // In a body, names begin anew: its inputs are the values that the wrapper was
 // given, and what it makes gets a free name. A wrapper's results are from then
 // on known by the names that they have in its body.
+// Private to graph/pt2.
 #pragma once
 
 #include <map>

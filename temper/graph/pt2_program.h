@@ -1,5 +1,5 @@
 // The graph between torch.export's JSON and ours: nodes, values, signature.
-// Private to the .pt2 reader and writer.
+// Private to graph/pt2.
 #pragma once
 
 #include "temper/graph/graph.h"

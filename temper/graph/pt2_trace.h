@@ -1,6 +1,6 @@
 // What torch.export notes about a node, in the user's own terms: the module it
-// belongs to, and the line of Python it comes from. Private to the .pt2 reader
-// and writer.
+// belongs to, and the line of Python it comes from.
+// Private to graph/pt2.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
 // Sizes and tensors' descriptions between torch.export's JSON and the graph.
-// Private to the .pt2 reader and writer.
+// Private to graph/pt2.
 #pragma once
 
 #include "temper/graph/graph.h"

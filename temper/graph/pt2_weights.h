@@ -1,5 +1,6 @@
 // The values of parameters, buffers and constants of a .pt2 archive, laid out
-// in order. Private to the reader.
+// in order.
+// Private to graph/pt2.
 #pragma once
 
 #include <map>

@@ -1,5 +1,6 @@
 // Arithmetic for counts that only serve as figures: what does not fit stays at
-// the largest number rather than wrapping around. Private to this room.
+// the largest number rather than wrapping around.
+// Private to graph.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // One node as the rules of saved_rules.cpp see it: whether gradients flow
-// through an argument, and a place for what is kept. Private to this room.
+// through an argument, and a place for what is kept.
+// Private to graph/cost.
 #pragma once
 
 #include "temper/graph/node_arguments.h"

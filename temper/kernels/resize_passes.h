@@ -1,4 +1,5 @@
-// The two passes of a resize, vectorised. Private to resize.cpp.
+// The two passes of a resize, vectorised.
+// Private to kernels.
 #pragma once
 
 #include "temper/kernels/resize.h"

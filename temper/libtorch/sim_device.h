@@ -1,6 +1,7 @@
 // What the parts of the simulated device share: its memory and counters
 // (sim_memory.cpp), its tensors (sim_tensors.cpp), its operators
 // (sim_operators.cpp) and their registration (sim.cpp).
+// Private to libtorch/sim.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -3,6 +3,7 @@
 // system call comes in as an argument. probe_linux.cpp puts it together.
 //
 // linux_platform.cpp, linux_cpu.cpp and linux_facts.cpp hold the parts.
+// Private to machine/linux.
 #pragma once
 
 #include <cstdint>

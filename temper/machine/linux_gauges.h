@@ -1,6 +1,7 @@
 // What changes on a Linux machine, read from the files below `root`: "/" on
 // the real machine, any directory in a test. Compiled on every platform.
 // gauges_linux.cpp adds what takes a system call.
+// Private to machine/linux.
 #pragma once
 
 #include <filesystem>

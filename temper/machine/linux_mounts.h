@@ -1,5 +1,6 @@
 // What is mounted where, from /proc/self/mountinfo. The control groups and the
 // file system of the run directory are found through it.
+// Private to machine/linux.
 #pragma once
 
 #include <filesystem>

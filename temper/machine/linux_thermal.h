@@ -1,6 +1,7 @@
 // How hot a Linux machine is, in levels. Two witnesses: the thermal zones, by
 // how far they are from the temperature at which the kernel acts, and Intel's
 // counters of how often the chip slowed itself down.
+// Private to machine/linux.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // What a Mac is, made from what MacSource reads: the parts of Machine.
 // Used by probe_macos.cpp; pure logic, built and tested on every platform.
+// Private to machine/mac.
 #pragma once
 
 #include <cstdint>

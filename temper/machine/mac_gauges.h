@@ -1,5 +1,6 @@
 // What changes on a Mac while a run goes on, made from what MacSource reads.
 // Used by gauges_macos.cpp; pure logic, built and tested on every platform.
+// Private to machine/mac.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // The parts of MacSource that come from the I/O registry and from Metal.
 // Used by mac_source_macos.cpp; each part is a file of its own because each
 // speaks another framework's language.
+// Private to machine/mac.
 #pragma once
 
 #include <cstdint>

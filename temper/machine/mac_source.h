@@ -4,6 +4,7 @@
 // values, are built and tested on every platform.
 //
 // Each read is empty when the system does not know the quantity.
+// Private to machine/mac.
 #pragma once
 
 #include <cstdint>

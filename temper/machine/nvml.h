@@ -1,6 +1,7 @@
 // NVIDIA's management library, loaded when it is there: what each GPU is, how
 // busy it is and how full its memory is. temper is built without it; only the
 // documented C interface is used. Not thread-safe.
+// Private to machine/linux.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,6 @@
 // Scaled dot-product attention as matmul, softmax, matmul: for LibTorch before
 // 2.0, which has no operator for it. Includes torch: see module.h.
+// Private to model/executor.
 #pragma once
 
 #include <ATen/ATen.h>

@@ -1,5 +1,6 @@
 // What a person is told when a node fails: which module, which of their own
-// lines, which operator, which shapes. Inside the executor.
+// lines, which operator, which shapes.
+// Private to model.
 #pragma once
 
 #include <string>

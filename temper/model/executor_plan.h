@@ -1,6 +1,7 @@
 // A graph prepared to run: one step a node, slots for its values, when each is
 // let go, and what is computed again in the backward pass. Never changed once
-// made; the module and the backward pass share it. Inside the executor.
+// made; the module and the backward pass share it.
+// Private to model/executor.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,6 @@
 // Running a plan's steps, plainly or as a segment that keeps only what enters
-// it and is computed again in the backward pass. Inside the executor.
+// it and is computed again in the backward pass.
+// Private to model/executor.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,7 @@
 // The ways a node becomes a step, tried in this order: a kernel handed in, a
 // number or a check of numbers, a direct call, the boxed dispatcher, a
-// decomposition of what this LibTorch lacks. Inside the executor.
+// decomposition of what this LibTorch lacks.
+// Private to model/executor.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>

@@ -1,6 +1,7 @@
 // Initialisation as torchvision, timm and nanoGPT define it: which distribution
 // each layer of a family starts from, and the draw of a whole network. Equal
 // seeds give equal bits on every machine. Used by the zoo. No torch here.
+// Private to model/zoo.
 #pragma once
 
 #include <cstdint>

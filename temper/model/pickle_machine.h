@@ -1,6 +1,7 @@
-// The stack machine that runs a pickle. Private to pickle*.cpp: the
-// instructions are in pickle.cpp, bytes and stack in pickle_stack.cpp, what a
-// file may build in pickle_build.cpp.
+// The stack machine that runs a pickle: the instructions are in pickle.cpp,
+// bytes and stack in pickle_stack.cpp, what a file may build in
+// pickle_build.cpp.
+// Private to weights.
 #pragma once
 
 #include <map>

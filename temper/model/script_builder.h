@@ -1,5 +1,5 @@
-// Builds a TorchScript module out of a graph, node by node. Private to
-// torchscript.cpp and script_*.cpp; includes torch.
+// Builds a TorchScript module out of a graph, node by node. Includes torch.
+// Private to model/script.
 #pragma once
 
 #include <torch/csrc/jit/api/module.h>

@@ -1,5 +1,6 @@
-// The zoo's builders, one file each. Private to the zoo: build() of zoo.h
-// checks what was asked for and hands them settings that fit.
+// The zoo's builders, one file each: build() of zoo.h checks what was asked for
+// and hands them settings that fit.
+// Private to model/zoo.
 #pragma once
 
 #include <cstdint>

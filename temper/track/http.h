@@ -1,5 +1,6 @@
 // HTTP requests over one kept connection, for the MLflow tracker. Says what
 // went wrong in words that hold no secret.
+// Private to track/mlflow.
 #pragma once
 
 #include <atomic>

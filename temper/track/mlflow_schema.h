@@ -1,4 +1,5 @@
 // The SQL that makes an empty MLflow database.
+// Private to track/mlflow.
 #pragma once
 
 namespace temper::track {

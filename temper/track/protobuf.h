@@ -1,5 +1,6 @@
 // Messages in protobuf's wire format, written field by field: what TensorBoard
 // reads, without the compiler and library that usually make it.
+// Private to track/tensorboard.
 #pragma once
 
 #include <bit>

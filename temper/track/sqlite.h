@@ -1,5 +1,6 @@
 // SQLite in as much as the trackers need: a connection that waits politely for
 // others, prepared statements, transactions that end by themselves.
+// Private to track/mlflow.
 #pragma once
 
 #include <atomic>

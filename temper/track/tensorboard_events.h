@@ -1,4 +1,5 @@
 // The records of a TensorBoard event file, as bytes.
+// Private to track/tensorboard.
 #pragma once
 
 #include <array>

@@ -1,5 +1,6 @@
 // One place's thread of a Tracking: delivers, tries again what failed, and says
 // what waits. Whoever asks it never waits for the place.
+// Private to track/follow.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,5 @@
 // YAML as PyYAML reads it back unchanged.
+// Private to track/mlflow.
 #pragma once
 
 #include <string>

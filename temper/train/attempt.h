@@ -6,18 +6,12 @@
 
 #include <functional>
 
-#include "temper/config/config.h"
 #include "temper/data/loader.h"
 #include "temper/journal/event.h"
 #include "temper/memory/governor.h"
 #include "temper/train/engine.h"
 
 namespace temper::train {
-
-// From what the config asks for and the engine is.
-memory::GovernorOptions governor_options(
-    const config::Config& config,
-    const EngineFacts& facts);
 
 class Attempt {
  public:

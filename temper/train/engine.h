@@ -38,6 +38,13 @@ class OutOfMemory : public Error {
   using Error::Error;
 };
 
+// An update failed for good after a part of it had happened: the state is
+// neither the old nor the new one, and must not be saved.
+class HalfDone : public Error {
+ public:
+  using Error::Error;
+};
+
 struct EngineFacts {
   std::string model; // "resnet18", "net.pt2"
   std::string task; // "classification"

@@ -1,5 +1,6 @@
 // A loader's batch as tensors on the model's device: one copy at most, bytes
 // normalised there, and slices of it. Includes torch: see task.h.
+// Private to train/torch.
 #pragma once
 
 #include <string>

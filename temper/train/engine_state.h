@@ -1,5 +1,6 @@
 // An engine's tensors as a checkpoint has them, and back: always by way of the
-// CPU. Inside the engine. Includes torch: see task.h.
+// CPU. Includes torch: see task.h.
+// Private to train/torch.
 #pragma once
 
 #include <vector>

@@ -1,6 +1,7 @@
 // Validation inside the engine: the losses and metrics of batches, in slices
 // where memory is short. A batch that fails leaves the sums as they were.
 // Includes torch: see task.h.
+// Private to train/torch.
 #pragma once
 
 #include "temper/data/loader.h"

@@ -1,6 +1,7 @@
 // Features of a whole source, computed once and kept on disk, or found there.
 // What they follow from (weights, data, transforms, view, machine) is their
 // key; a file that is damaged or stale is computed again. No torch.
+// Private to train/transfer.
 #pragma once
 
 #include <cstdint>

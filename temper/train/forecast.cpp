@@ -6,8 +6,8 @@
 #include "temper/base/error.h"
 #include "temper/base/text.h"
 #include "temper/machine/gauges.h"
-#include "temper/train/attempt.h"
 #include "temper/train/convolution_trial.h"
+#include "temper/train/governor_options.h"
 #include "temper/train/slices.h"
 #include "temper/train/step_memory.h"
 
@@ -160,17 +160,6 @@ EngineFacts facts_before(const config::Config& config, const RunData& data) {
       : facts.task == "regression"         ? "mse"
                                            : "cross_entropy";
   return facts;
-}
-
-memory::GovernorOptions governor_options(
-    const config::Config& config,
-    const EngineFacts& facts,
-    const Forecast& forecast) {
-  memory::GovernorOptions options = governor_options(config, facts);
-  options.start = forecast.at_once;
-  options.base_bytes = forecast.base_bytes;
-  options.sample_bytes = forecast.sample_bytes;
-  return options;
 }
 
 Forecast forecast_run(const ForecastRequest& request) {

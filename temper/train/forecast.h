@@ -43,12 +43,6 @@ memory::Budget budget_of(
 // What an engine's facts will be, as far as the data tells.
 EngineFacts facts_before(const config::Config& config, const RunData& data);
 
-// As attempt.h has them, beginning with what the forecast chose.
-memory::GovernorOptions governor_options(
-    const config::Config& config,
-    const EngineFacts& facts,
-    const memory::Forecast& forecast);
-
 memory::Forecast forecast_run(const ForecastRequest& request);
 
 } // namespace temper::train

@@ -1,5 +1,6 @@
 // A model with a frozen part cut in two: a prefix that gives the same result
 // for a sample in every epoch, and the rest, which trains. No torch.
+// Private to train/transfer.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // The gradient of a whole batch: how long it is, and clipped. Nothing here
 // waits for the device. Includes torch: see task.h.
+// Private to train/torch.
 #pragma once
 
 #include <vector>

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "temper/base/text.h"
+#include "temper/train/state_copies.h"
 
 namespace temper::train {
 namespace {
@@ -82,10 +83,6 @@ std::string Guard::why_stopped() const {
       plural(state_.rollbacks, "time"),
       " and failed again before it got beyond update ",
       state_.furthest);
-}
-
-std::size_t good_states(const config::Guard& options) {
-  return options.nan == "stop" ? 0 : static_cast<std::size_t>(options.rollback);
 }
 
 GoodStates::GoodStates(const config::Guard& options)

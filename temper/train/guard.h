@@ -55,9 +55,6 @@ class Guard {
   GuardState& state_;
 };
 
-// How many good states are kept in memory.
-std::size_t good_states(const config::Guard& options);
-
 // Good states in memory, the newest last; how many and how often:
 // guard.rollback and guard.rollback_every.
 class GoodStates {

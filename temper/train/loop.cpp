@@ -12,6 +12,7 @@
 #include "temper/libtorch/out_of_memory.h"
 #include "temper/memory/usage.h"
 #include "temper/train/attempt.h"
+#include "temper/train/governor_options.h"
 #include "temper/train/loop_events.h"
 #include "temper/train/loop_watches.h"
 #include "temper/train/meter.h"

@@ -1,4 +1,5 @@
 // What the loop writes into the journal, event by event (docs/journal.md).
+// Private to train/loop.
 #pragma once
 
 #include <cstdint>

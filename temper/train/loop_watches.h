@@ -1,6 +1,7 @@
 // What is looked at while the loop goes on: the speed of its steps, its memory,
 // how busy the machine is. What they find is told; the governor hears of
-// memory. Inside the loop. No torch.
+// memory. No torch.
+// Private to train/loop.
 #pragma once
 
 #include <chrono>

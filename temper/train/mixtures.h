@@ -1,6 +1,7 @@
 // A step that mixed tensors of two devices or two types: which one is the odd
-// one, by the name a person knows it by, and what to do. Inside the engine.
-// Includes torch: see task.h.
+// one, by the name a person knows it by, and what to do. Includes torch: see
+// task.h.
+// Private to train/torch.
 #pragma once
 
 #include <string>

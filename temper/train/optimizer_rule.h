@@ -1,7 +1,8 @@
 // What the optimisers share: slots of parameters with their moments, the order
 // of an update that cannot be left half done, and two ways through it: kernels
-// for float32 on the CPU, LibTorch's operators for everything else. Inside
-// optimizer.cpp. Includes torch: see task.h.
+// for float32 on the CPU, LibTorch's operators for everything else. Includes
+// torch: see task.h.
+// Private to train/optimizer.
 #pragma once
 
 #include <ATen/ATen.h>

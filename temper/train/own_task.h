@@ -16,7 +16,6 @@
 #include <memory>
 
 #include "temper/train/make_engine.h"
-#include "temper/train/run.h"
 #include "temper/train/task.h"
 
 namespace temper::train {

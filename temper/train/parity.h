@@ -1,6 +1,7 @@
 // Whether a setting computes what plain float32 on the CPU computes: gradients,
 // statistics and the eval loss of one step, each within what float32 itself may
 // be off, which float64 tells. Used by the calibration. No torch.
+// Private to train/calibrate.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // What the precision of a run adds to a step: autocast around the forward pass
-// and, for fp16, a scaled loss. Inside the engine. Includes torch: see task.h.
+// and, for fp16, a scaled loss. Includes torch: see task.h.
+// Private to train/torch.
 #pragma once
 
 #include <memory>

@@ -3,6 +3,7 @@
 // the good states to go back to, and for devices that tell late the way back to
 // the batch that was bad: whatever was trained since changed nothing and is
 // trained again. No torch.
+// Private to train/loop.
 #pragma once
 
 #include <cstdint>

@@ -7,16 +7,9 @@
 
 #include <functional>
 
-#include "temper/base/error.h"
+#include "temper/train/engine.h"
 
 namespace temper::train {
-
-// Thrown when a part failed for good after others: the state is neither
-// the old nor the new one, and must not be saved.
-class HalfDone : public Error {
- public:
-  using Error::Error;
-};
 
 void roll_parts_forward(
     bool touched,

@@ -1,5 +1,6 @@
 // Mistakes of a config that would end a run at its first step or its first
 // epoch, found while there is no run directory yet. No torch.
+// Private to train/run.
 #pragma once
 
 #include "temper/config/config.h"

@@ -1,6 +1,7 @@
 // What the data of a run held when it began, file by file, in data.jsonl of
 // its directory: a resume that finds other data says which file changed. No
 // torch.
+// Private to train/run.
 #pragma once
 
 #include "temper/journal/run_directory.h"

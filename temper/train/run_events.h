@@ -1,5 +1,6 @@
 // What a run writes into the journal at its beginning and its end
 // (docs/journal.md), and plan.json.
+// Private to train/run.
 #pragma once
 
 #include <exception>

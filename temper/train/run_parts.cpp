@@ -15,9 +15,9 @@
 #include "temper/train/calibration.h"
 #include "temper/train/doubts.h"
 #include "temper/train/forecast.h"
-#include "temper/train/guard.h"
 #include "temper/train/run_checks.h"
 #include "temper/train/run_contents.h"
+#include "temper/train/state_copies.h"
 #include "temper/train/transfer_run.h"
 
 namespace temper::train {

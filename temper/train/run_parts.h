@@ -1,5 +1,6 @@
 // Everything a run needs, from its config: data, model, plan, engine, batches.
 // Made before the first step by run.cpp. No torch.
+// Private to train/run.
 #pragma once
 
 #include <memory>

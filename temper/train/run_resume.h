@@ -1,6 +1,7 @@
 // What a run goes on from: the newest good checkpoint, or its beginning when it
 // had none yet, with the settings it was planned with and the changes that were
 // asked for.
+// Private to train/run.
 #pragma once
 
 #include <memory>

@@ -2,6 +2,7 @@
 // one list: what the kernels of one update are called with. Elements are
 // independent, so neither the cut nor the threads change a bit. Used by the
 // optimisers and by averaged weights. Includes torch: see task.h.
+// Private to train/optimizer.
 #pragma once
 
 #include <ATen/ATen.h>

@@ -1,8 +1,10 @@
 #include "temper/train/state_copies.h"
 
-#include "temper/train/guard.h"
-
 namespace temper::train {
+
+std::size_t good_states(const config::Guard& options) {
+  return options.nan == "stop" ? 0 : static_cast<std::size_t>(options.rollback);
+}
 
 StateCopies copies_of_state(
     const config::Config& config,

@@ -10,6 +10,9 @@
 
 namespace temper::train {
 
+// How many states the guard would like to be able to go back to.
+std::size_t good_states(const config::Guard& options);
+
 // What a run keeps of its state in ordinary memory: the guard's good states and
 // what checkpoints are written from. The CPU's allocator does not see them.
 struct StateCopies {

@@ -1,6 +1,6 @@
 // What a person is told when a step fails: a tensor on the wrong device or of
-// the wrong type by its name, with the way out. Inside the engine. Includes
-// torch: see task.h.
+// the wrong type by its name, with the way out. Includes torch: see task.h.
+// Private to train/torch.
 #pragma once
 
 #include "temper/train/task.h"

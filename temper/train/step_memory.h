@@ -1,5 +1,6 @@
 // What one step of training takes in tensors, from the graph alone: nothing is
 // run. The forecast asks for several sizes and picks one. No torch.
+// Private to train/forecast.
 #pragma once
 
 #include <cstdint>

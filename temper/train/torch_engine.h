@@ -1,6 +1,7 @@
 // The engine on LibTorch: a task's steps, gradients over micro-batches, the
 // optimiser, averaged weights, and the state of all that. Includes torch: see
 // task.h.
+// Private to train/torch.
 #pragma once
 
 #include <memory>

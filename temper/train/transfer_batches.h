@@ -2,6 +2,7 @@
 // computed as the samples come, and from the epoch on in which everything
 // trains the samples themselves. Order and resume are those of the samples in
 // all three. No torch.
+// Private to train/transfer.
 #pragma once
 
 #include <cstdint>

@@ -2,6 +2,7 @@
 // of the whole model what the others say of theirs, so that checkpoints and
 // exports hold all of it. From the epoch on in which everything trains it hands
 // over to an engine of the whole model. No torch.
+// Private to train/transfer.
 #pragma once
 
 #include <cstdint>

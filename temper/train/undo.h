@@ -2,8 +2,9 @@
 // so that a step which fails leaves no trace. On the CPU a few copies of
 // memory. Elsewhere whether a step was good may be known to the device alone:
 // there what is kept moves on only while all is well, so that back() leads
-// before the first step that was not, whenever that is found out. Inside the
-// engine. Includes torch: see task.h.
+// before the first step that was not, whenever that is found out. Includes
+// torch: see task.h.
+// Private to train.
 #pragma once
 
 #include <ATen/ATen.h>

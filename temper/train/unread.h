@@ -2,6 +2,7 @@
 // gradient norms. Reading one makes the host wait for all the device has to
 // do, so they are read together, when one of them is shown. Includes torch: see
 // task.h.
+// Private to train/torch.
 #pragma once
 
 #include <ATen/ATen.h>

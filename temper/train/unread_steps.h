@@ -1,7 +1,7 @@
 // Updates that happened on the device and whose loss and gradient norm nobody
 // has seen yet, and whether they were finite: what lets a step end without
-// waiting. On the CPU nothing stays unread. Inside the engine. Includes torch:
-// see task.h.
+// waiting. On the CPU nothing stays unread. Includes torch: see task.h.
+// Private to train/torch.
 #pragma once
 
 #include <optional>

@@ -5,6 +5,7 @@
 #include "temper/base/text.h"
 #include "temper/data/csv_source.h"
 #include "temper/data/date.h"
+#include "temper/data/open.h"
 #include "temper/data/schema.h"
 #include "tests/complaint.h"
 #include "tests/temp_folder.h"

@@ -14,6 +14,7 @@
 #include "small_image.h"
 #include "tar_writer.h"
 #include "temper/base/text.h"
+#include "temper/data/open.h"
 #include "temper/data/pack.h"
 #include "tests/complaint.h"
 #include "tests/temp_folder.h"

@@ -8,6 +8,7 @@
 #include "small_image.h"
 #include "temper/base/log.h"
 #include "temper/base/text.h"
+#include "temper/data/open.h"
 #include "tests/complaint.h"
 #include "tests/shared_data.h"
 #include "tests/temp_folder.h"

@@ -5,6 +5,7 @@
 #include "format_bytes.h"
 #include "npy_file.h"
 #include "temper/base/text.h"
+#include "temper/data/open.h"
 #include "tests/complaint.h"
 #include "tests/paths.h"
 #include "tests/temp_folder.h"

@@ -4,9 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "temper/base/error.h"
-#include "temper/model/export.h"
 #include "temper/model/safetensors.h"
-#include "temper/model/zoo.h"
 #include "tests/paths.h"
 #include "weights_files.h"
 
@@ -14,7 +12,6 @@ namespace temper::model {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::AllOf;
 using testing::HasSubstr;
 
 template <class Work>
@@ -74,65 +71,6 @@ TEST(WeightsFile, ACheckpointsWeightsAreTheModelsAveragedWhereTheyAre) {
   EXPECT_EQ(weights.size(), 2U);
   EXPECT_EQ(floats_in(weights.at("a")), std::vector<float>{3});
   EXPECT_EQ(floats_in(weights.at("b")), std::vector<float>{2});
-}
-
-TEST(Export, TheExtensionSaysWhatToWrite) {
-  EXPECT_EQ(format_for("a/net.pt2", ""), ExportFormat::kPt2);
-  EXPECT_EQ(format_for("net.PT", ""), ExportFormat::kTorchScript);
-  EXPECT_EQ(format_for("net.safetensors", ""), ExportFormat::kSafetensors);
-  EXPECT_EQ(format_for("net.bin", "pt2"), ExportFormat::kPt2);
-  EXPECT_THAT(
-      refusal([] { format_for("net.onnx", ""); }),
-      AllOf(HasSubstr("write .onnx"), HasSubstr("safetensors")));
-  EXPECT_THAT(
-      refusal([] { format_for("net.pth", ""); }),
-      AllOf(HasSubstr("pickles"), HasSubstr(".safetensors")));
-  EXPECT_THAT(
-      refusal([] { format_for("net", ""); }), HasSubstr("no extension"));
-  EXPECT_THAT(
-      refusal([] { format_for("net.pt", "torchscrpt"); }),
-      HasSubstr("Did you mean torchscript?"));
-}
-
-TEST(Export, ATargetThatCannotBeIsRefusedFirst) {
-  const WeightsPlace place;
-  EXPECT_NO_THROW(check_target(place / "new.pt2", false));
-  place.write("old.pt2", "x");
-  EXPECT_THAT(
-      refusal([&] { check_target(place / "old.pt2", false); }),
-      AllOf(HasSubstr("exists already"), HasSubstr("--force")));
-  EXPECT_NO_THROW(check_target(place / "old.pt2", true));
-  EXPECT_THAT(
-      refusal([&] { check_target(place / "no/net.pt2", false); }),
-      HasSubstr("there is no folder"));
-  EXPECT_THAT(
-      refusal([&] { check_target(place / ".", true); }),
-      HasSubstr("it is a folder"));
-}
-
-TEST(Export, AStateDictHasWhatPythonsHas) {
-  graph::Program program = build({.name = "resnet18", .width = 0.125});
-  for (auto& input : program.graph.inputs)
-    if (input.target == "bn1.running_mean") input.persistent = false;
-  const auto weights = state_dict(program);
-  EXPECT_EQ(weights.count("bn1.running_var"), 1U);
-  EXPECT_EQ(weights.count("bn1.num_batches_tracked"), 1U);
-  EXPECT_EQ(weights.count("bn1.running_mean"), 0U);
-  EXPECT_EQ(weights.size(), 121U);
-}
-
-TEST(Export, WeightsGoOutAndComeBack) {
-  const WeightsPlace place;
-  const auto program = build({.name = "resnet18", .width = 0.125});
-  for (const char* name : {"w.safetensors", "w.pt2"}) {
-    const auto report = export_program(
-        program, place / name, {format_for(name, ""), false, {}});
-    EXPECT_THAT(report, HasSubstr("122 tensors"));
-    const auto back = read_weights(place / name).weights;
-    for (const auto& [target, tensor] : back)
-      EXPECT_EQ(bytes_in(tensor), bytes_in(program.weights.at(target)));
-    EXPECT_EQ(back.count("fc.weight"), 1U);
-  }
 }
 
 } // namespace

@@ -1,11 +1,12 @@
-// The rules of the tree that a compiler does not check: which room may include
-// which, where torch may be included, who may print or exit. A rule is a pure
-// function of one file's text, so that the rules themselves are tested.
+// The rules of the tree that a compiler does not check: which room and corner
+// may include which, where torch may be included, who may print or exit. Each
+// is a pure function of files' texts, so that the rules themselves are tested.
 #pragma once
 
-#include <set>
 #include <string>
 #include <vector>
+
+#include "rooms.h"
 
 namespace temper::rules {
 
@@ -14,12 +15,35 @@ struct SourceFile {
   std::string text;
 };
 
-// One line each, "machine/probe.h:12: ...". Empty: the file keeps the rules.
+// What one file breaks, one line each: "machine/probe.h:12: ...". Empty: it
+// keeps the rules.
 std::vector<std::string> broken_rules(
     const SourceFile& file,
-    const std::set<std::string>& torch_files);
+    const Names& torch_folders);
 
-// The files CMake builds with torch: set(torch_files ...) of its list.
-std::set<std::string> torch_files_of(const std::string& cmake_lists);
+// Includes of a header from outside the room or corner that its opening comment
+// names in a line of its own: "// Private to data/loader."
+std::vector<std::string> broken_privacy(const std::vector<SourceFile>& tree);
+
+// Arrows of the table that no include needs: "graph -> machine",
+// "data/codec -> data/format".
+std::vector<std::string> unused_arrows(const std::vector<SourceFile>& tree);
+
+// The folders CMake builds with torch: set(torch_folders ...) of its list.
+Names torch_folders_of(const std::string& cmake_lists);
+
+// A row of a table for people.
+struct Row {
+  std::string name;
+  Names uses;
+
+  friend bool operator==(const Row&, const Row&) = default;
+};
+
+// The table below the line that begins with `| heading |`: names in its first
+// column, what they may use in its last. Empty when there is none.
+std::vector<Row> rows_of(
+    const std::string& markdown,
+    const std::string& heading);
 
 } // namespace temper::rules

@@ -4,30 +4,94 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <map>
+
+#include "temper/base/text.h"
+
 namespace temper::rules {
 namespace {
 
+namespace fs = std::filesystem;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
 
 std::vector<std::string> broken_by(
     const std::string& path,
     const std::string& text) {
-  return broken_rules({path, text}, {"libtorch/facts.cpp"});
+  return broken_rules({path, text}, {"libtorch/torch"});
+}
+
+std::string readme_of(const Room& room) {
+  return read_source(cat("temper/", room.name, "/README.md"));
 }
 
 TEST(SourceRules, AreKeptByTheWholeTree) {
-  const auto files = source_tree("temper");
-  const auto torch_files = torch_files_of(read_source("temper/CMakeLists.txt"));
-  ASSERT_FALSE(torch_files.empty());
-  std::set<std::string> missing = torch_files;
-  for (const SourceFile& file : files) {
-    missing.erase(file.path);
-    EXPECT_THAT(broken_rules(file, torch_files), IsEmpty());
+  const fs::path root = tests::source_dir() / "temper";
+  const Names folders = torch_folders_of(read_source("temper/CMakeLists.txt"));
+  ASSERT_FALSE(folders.empty());
+  for (const auto& name : folders)
+    EXPECT_TRUE(fs::is_directory(root / name)) << name << " is not there";
+  const auto tree = source_tree("temper");
+  EXPECT_GT(tree.size(), 40U);
+  for (const SourceFile& file : tree)
+    EXPECT_THAT(broken_rules(file, folders), IsEmpty());
+  EXPECT_THAT(broken_privacy(tree), IsEmpty());
+}
+
+TEST(SourceRules, EveryArrowOfTheTableIsUsed) {
+  EXPECT_THAT(unused_arrows(source_tree("temper")), IsEmpty());
+}
+
+TEST(SourceRules, NoFolderIsCrowded) {
+  constexpr int kMost = 40;
+  std::map<std::string, int> files;
+  for (const char* top : {"temper", "tests"})
+    for (const auto& entry :
+         fs::recursive_directory_iterator(tests::source_dir() / top))
+      if (entry.is_regular_file()) ++files[entry.path().parent_path().string()];
+  for (const auto& [folder, count] : files) {
+    if (folder.find("/tests/fixtures/") != std::string::npos) continue;
+    EXPECT_LE(count, kMost) << folder;
   }
-  EXPECT_THAT(missing, IsEmpty()) << "listed and not there";
-  EXPECT_GT(files.size(), 40u);
+}
+
+TEST(Rooms, UseOnlyWhatStandsBeforeThem) {
+  Names before;
+  for (const Room& room : rooms()) {
+    for (const std::string& other : room.uses)
+      EXPECT_EQ(before.count(other), 1U) << room.name << " uses " << other;
+    before.insert(room.name);
+    Names corners;
+    for (const Corner& corner : room.corners) {
+      for (const std::string& other : corner.uses)
+        EXPECT_EQ(corners.count(other), 1U)
+            << room.name << "/" << corner.name << " uses " << other;
+      corners.insert(corner.name);
+    }
+  }
+}
+
+TEST(Rooms, ArchitectureShowsTheTable) {
+  std::vector<Row> rows;
+  for (const Room& room : rooms())
+    rows.push_back({room.name, room.uses});
+  EXPECT_EQ(
+      rows_of(read_source("ARCHITECTURE.md"), "room"), rows);
+}
+
+TEST(Rooms, EachSaysInItsReadmeWhatItsCornersAre) {
+  for (const Room& room : rooms()) {
+    EXPECT_THAT(readme_of(room), StartsWith(cat("# ", room.name, "\n")));
+    std::vector<Row> rows;
+    for (const Corner& corner : room.corners)
+      rows.push_back({corner.name, corner.uses});
+    EXPECT_EQ(rows_of(readme_of(room), "corner"), rows) << room.name;
+  }
 }
 
 TEST(SourceRules, AnArrowAgainstTheTableIsSeen) {
@@ -38,19 +102,72 @@ TEST(SourceRules, AnArrowAgainstTheTableIsSeen) {
       broken_by("doctor/checks.cpp", "#include \"temper/bench/table.h\""),
       ElementsAre(HasSubstr("doctor may not include bench")));
   EXPECT_THAT(
-      broken_by("train/loop.cpp", "#  include <temper/cli/console.h>"),
+      broken_by("train/loop/loop.cpp", "#  include <temper/cli/console.h>"),
       ElementsAre(HasSubstr("train may not include cli")));
   EXPECT_THAT(
       broken_by("machine/probe.cpp", "#include \"temper/base/text.h\""),
       IsEmpty());
 }
 
-TEST(SourceRules, TorchOutsideItsListIsSeen) {
+TEST(SourceRules, AnArrowBetweenCornersAgainstTheTableIsSeen) {
+  EXPECT_THAT(
+      broken_by("data/codec/a.cpp", "#include \"temper/data/loader/ring.h\""),
+      ElementsAre(HasSubstr("data/codec may not include data/loader")));
+  EXPECT_THAT(
+      broken_by("machine/a.cpp", "#include \"temper/machine/linux/nvml.h\""),
+      ElementsAre(HasSubstr("machine may not include machine/linux")));
+  EXPECT_THAT(
+      broken_by("machine/linux/a.cpp", "#include \"temper/machine/machine.h\""),
+      IsEmpty());
+}
+
+TEST(SourceRules, APrivateHeaderIsIncludedInItsCornerOnly) {
+  const SourceFile ring{
+      "data/loader/ring.h",
+      "// Batches.\n// Private to data/loader.\n#pragma once\n"};
+  const std::string line = "#include \"temper/data/loader/ring.h\"\n";
+  EXPECT_THAT(
+      broken_privacy({ring, {"data/loader/loader.cpp", line}}), IsEmpty());
+  EXPECT_THAT(
+      broken_privacy({ring, {"data/inspect/check.cpp", "\n" + line}}),
+      ElementsAre(
+          "temper/data/inspect/check.cpp:2: data/loader/ring.h is private to "
+          "data/loader"));
+  EXPECT_THAT(
+      broken_privacy({{"data/tune/pace.h", ring.text}}),
+      ElementsAre(HasSubstr("does not lie in data/loader")));
+}
+
+TEST(SourceRules, AnArrowThatNobodyUsesIsSeen) {
+  const auto unused = unused_arrows(
+      {{"plan/a.cpp", "#include \"temper/base/text.h\""},
+       {"graph/pt2/a.cpp", "#include \"temper/graph/ir/graph.h\""}});
+  EXPECT_THAT(unused, Contains("plan -> machine"));
+  EXPECT_THAT(unused, Contains("graph/pass -> graph/ir"));
+  EXPECT_THAT(unused, Not(Contains("plan -> base")));
+  EXPECT_THAT(unused, Not(Contains("graph/pt2 -> graph/ir")));
+}
+
+TEST(SourceRules, ATableForPeopleIsRead) {
+  EXPECT_EQ(
+      rows_of(
+          "# a\n\n| room | owns | may use |\n|---|---|---|\n"
+          "| [`base`](temper/base) | text | – |\n"
+          "| `plan` | plans | `base`, data |\n\n| `x` | | `base` |\n",
+          "room"),
+      (std::vector<Row>{{"base", {}}, {"plan", {"base", "data"}}}));
+  EXPECT_THAT(rows_of("no table", "room"), IsEmpty());
+}
+
+TEST(SourceRules, TorchOutsideItsFoldersIsSeen) {
   EXPECT_THAT(
       broken_by("machine/probe.cpp", "#include <ATen/ATen.h>"),
       ElementsAre(HasSubstr("torch outside")));
   EXPECT_THAT(
-      broken_by("libtorch/facts.cpp", "#include <torch/torch.h>"), IsEmpty());
+      broken_by("libtorch/facts.h", "#pragma once\n#include <ATen/ATen.h>"),
+      ElementsAre(HasSubstr("torch outside")));
+  EXPECT_THAT(
+      broken_by("libtorch/torch/facts.cpp", "#include <torch/torch.h>"), IsEmpty());
 }
 
 TEST(SourceRules, PrintsAndExitsAreSeen) {
@@ -77,6 +194,15 @@ TEST(SourceRules, PrintsAndExitsAreSeen) {
 TEST(SourceRules, OtherHouseRulesAreSeen) {
   EXPECT_THAT(
       broken_by("utils/a.cpp", ""), ElementsAre(HasSubstr("no room utils")));
+  EXPECT_THAT(
+      broken_by("graph/utils/a.cpp", ""),
+      ElementsAre(HasSubstr("no corner graph/utils")));
+  EXPECT_THAT(
+      broken_by("graph/a.cpp", ""),
+      ElementsAre(HasSubstr("files of graph lie in corners")));
+  EXPECT_THAT(
+      broken_by("graph/ir/deep/a.cpp", ""),
+      ElementsAre(HasSubstr("a corner has no folders")));
   EXPECT_THAT(
       broken_by("base/a.h", "int a;"), ElementsAre(HasSubstr("#pragma once")));
   EXPECT_THAT(

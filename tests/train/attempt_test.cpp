@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "temper/train/governor_options.h"
 #include "tests/complaint.h"
 
 namespace temper::train {

@@ -11,7 +11,6 @@
 
 #include "temper/base/log.h"
 #include "temper/machine/probe.h"
-#include "temper/train/roll_forward.h"
 #include "temper/train/run.h"
 #include "tests/temp_folder.h"
 
