@@ -10,9 +10,9 @@
 
 #include "temper/libtorch/facts.h"
 #include "temper/memory/cpu_allocator.h"
-#include "temper/train/make_engine.h"
-#include "temper/train/run_data.h"
-#include "temper/train/run_model.h"
+#include "temper/train/engine/make_engine.h"
+#include "temper/train/setup/run_data.h"
+#include "temper/train/setup/run_model.h"
 
 namespace {
 

@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "resnet18.h"
-#include "temper/model/executor.h"
-#include "temper/model/zoo.h"
+#include "temper/model/executor/executor.h"
+#include "temper/model/zoo/zoo.h"
 
 namespace {
 

@@ -22,14 +22,14 @@
 #include <optional>
 #include <thread>
 
-#include "temper/base/file.h"
-#include "temper/base/process.h"
+#include "temper/base/file/file.h"
+#include "temper/base/process/process.h"
 #include "temper/base/text.h"
-#include "temper/data/decode.h"
-#include "temper/data/loader.h"
-#include "temper/data/open.h"
-#include "temper/data/pack.h"
-#include "temper/data/presets.h"
+#include "temper/data/codec/decode.h"
+#include "temper/data/loader/loader.h"
+#include "temper/data/open/open.h"
+#include "temper/data/pack/pack.h"
+#include "temper/data/transform/presets.h"
 
 namespace {
 

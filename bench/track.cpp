@@ -16,7 +16,7 @@
 #include "temper/base/text.h"
 #include "temper/journal/journal.h"
 #include "temper/machine/system_watch.h"
-#include "temper/track/tracking.h"
+#include "temper/track/follow/tracking.h"
 
 namespace {
 

@@ -17,12 +17,12 @@
 #include <functional>
 #include <vector>
 
-#include "temper/model/executor.h"
-#include "temper/model/zoo.h"
-#include "temper/train/optimizer.h"
-#include "temper/train/tasks.h"
-#include "temper/train/torch_engine.h"
-#include "temper/train/undo.h"
+#include "temper/model/executor/executor.h"
+#include "temper/model/zoo/zoo.h"
+#include "temper/train/optimizer/optimizer.h"
+#include "temper/train/optimizer/undo.h"
+#include "temper/train/task/tasks.h"
+#include "temper/train/torch/torch_engine.h"
 
 namespace {
 

@@ -4,10 +4,10 @@
 #include <torch/torch.h>
 #include <iostream>
 
-#include "temper/model/opaque.h"
+#include "temper/model/module/opaque.h"
 #include "temper/session/session.h"
-#include "temper/train/own_task.h"
-#include "temper/train/run.h"
+#include "temper/train/run/run.h"
+#include "temper/train/task/own_task.h"
 
 using namespace temper;
 

@@ -7,7 +7,7 @@
 #include <iostream>
 
 #include "temper/session/session.h"
-#include "temper/train/own_task.h"
+#include "temper/train/task/own_task.h"
 
 using namespace temper;
 

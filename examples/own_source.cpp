@@ -5,7 +5,7 @@
 #include <cmath>
 #include <iostream>
 
-#include "temper/base/hash.h"
+#include "temper/base/digest/hash.h"
 #include "temper/session/session.h"
 #include "temper/session/supervised_main.h"
 

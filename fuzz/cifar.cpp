@@ -1,5 +1,5 @@
 // CIFAR's binary batches: whole records or none.
-#include "temper/data/cifar_source.h"
+#include "temper/data/source/cifar_source.h"
 
 #include "input_file.h"
 #include "target.h"

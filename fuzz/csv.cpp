@@ -1,5 +1,5 @@
 // Tables: any text, with any column as the target.
-#include "temper/data/csv_source.h"
+#include "temper/data/source/csv_source.h"
 
 #include "input_file.h"
 #include "target.h"

@@ -1,5 +1,5 @@
 // IDX files, plain and in gzip.
-#include "temper/data/idx.h"
+#include "temper/data/format/idx.h"
 
 #include <zlib.h>
 

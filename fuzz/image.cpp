@@ -1,5 +1,5 @@
 // Sniffing and decoding of image files, each format's own seeds.
-#include "temper/data/decode.h"
+#include "temper/data/codec/decode.h"
 
 #include <jpeglib.h>
 #include <png.h>
@@ -8,7 +8,7 @@
 #include <cstdlib>
 
 #include "target.h"
-#include "temper/data/source.h"
+#include "temper/data/sample/source.h"
 
 namespace {
 

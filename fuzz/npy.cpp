@@ -1,11 +1,11 @@
 // NumPy's arrays, single and in archives.
-#include "temper/data/npy.h"
+#include "temper/data/format/npy.h"
 
 #include "input_file.h"
 #include "target.h"
 #include "temper/base/error.h"
-#include "temper/data/npy_source.h"
-#include "temper/data/npz.h"
+#include "temper/data/format/npz.h"
+#include "temper/data/source/npy_source.h"
 #include "zip_text.h"
 
 namespace {

@@ -1,7 +1,7 @@
 // Packed datasets. The hashes over header, description and table stop nearly
 // every mutant at the door, so that half of the inputs get right ones again:
 // what is behind the door must hold, too.
-#include "temper/data/pack.h"
+#include "temper/data/pack/pack.h"
 
 #include <cstring>
 #include <fstream>
@@ -9,7 +9,7 @@
 
 #include "input_file.h"
 #include "target.h"
-#include "temper/base/hash.h"
+#include "temper/base/digest/hash.h"
 
 namespace {
 

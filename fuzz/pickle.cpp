@@ -1,5 +1,5 @@
 // The pickle in PyTorch's weights files.
-#include "temper/model/pickle.h"
+#include "temper/weights/pickle.h"
 
 #include "target.h"
 #include "temper/base/error.h"
@@ -26,7 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(
     const std::uint8_t* data,
     std::size_t size) {
   try {
-    const temper::model::Pickle pickle({data, size}, "input");
+    const temper::weights::Pickle pickle({data, size}, "input");
   } catch (const temper::Error&) {
   }
   return 0;

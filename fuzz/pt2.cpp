@@ -2,12 +2,12 @@
 // so a text is also tried as the program and as the list of weights of an
 // archive that is sound otherwise. What can be read must be written and read
 // again the same.
-#include "temper/graph/pt2.h"
+#include "temper/graph/pt2/pt2.h"
 
 #include "input_file.h"
 #include "target.h"
 #include "temper/base/error.h"
-#include "temper/base/zip_file.h"
+#include "temper/base/file/zip_file.h"
 #include "zip_text.h"
 
 namespace {

@@ -1,6 +1,6 @@
 // Weights in safetensors files. What is read is written and read again, and
 // must be the same.
-#include "temper/model/safetensors.h"
+#include "temper/weights/safetensors.h"
 
 #include <cstdlib>
 
@@ -37,15 +37,15 @@ extern "C" int LLVMFuzzerTestOneInput(
     std::size_t size) {
   using namespace temper;
   try {
-    model::Metadata metadata;
+    weights::Metadata metadata;
     const auto weights =
-        model::parse_safetensors({data, size}, nullptr, "input", &metadata);
+        weights::parse_safetensors({data, size}, nullptr, "input", &metadata);
     static fuzz::InputFile file(".safetensors");
     static const auto& path = file.write("", 0);
     if (weights.count("__metadata__") > 0) return 0;
-    model::write_safetensors(weights, path, metadata);
-    model::Metadata again;
-    const auto copy = model::read_safetensors(path, &again);
+    weights::write_safetensors(weights, path, metadata);
+    weights::Metadata again;
+    const auto copy = weights::read_safetensors(path, &again);
     if (again != metadata || copy.size() != weights.size()) std::abort();
     for (const auto& [name, tensor] : weights)
       if (copy.at(name).sizes != tensor.sizes) std::abort();

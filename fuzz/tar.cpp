@@ -1,11 +1,11 @@
 // WebDataset shards: the walk over a tar's headers, and what is in them.
-#include "temper/data/tar_source.h"
+#include "temper/data/source/tar_source.h"
 
 #include <cstdio>
 
 #include "input_file.h"
 #include "target.h"
-#include "temper/data/tar_index.h"
+#include "temper/data/format/tar_index.h"
 
 namespace {
 

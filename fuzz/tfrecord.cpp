@@ -1,11 +1,11 @@
 // TFRecord files, and the tf.Examples in them. A mutant rarely keeps its
 // checksums, so the messages are also tried without their wrapping.
-#include "temper/data/tfrecord.h"
+#include "temper/data/format/tfrecord.h"
 
 #include "input_file.h"
 #include "target.h"
-#include "temper/data/tf_example.h"
-#include "temper/data/tfrecord_source.h"
+#include "temper/data/format/tf_example.h"
+#include "temper/data/source/tfrecord_source.h"
 
 namespace {
 

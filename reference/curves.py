@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Learning curves for tests/train/torch_curves_test.cpp, from PyTorch.
+"""Learning curves for tests/train/torch/torch_curves_test.cpp, from PyTorch.
 
 Trains four networks of reference/zoo.py for 50 steps with SGD and with AdamW,
 each in float32 and in float64, and writes the losses to

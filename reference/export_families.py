@@ -2,7 +2,7 @@
 """Exports torchvision's families and a few sequence models with torch.export.
 
 Needs PyTorch 2.14 with torchvision. The files are large and nothing of them is
-committed: tests/graph/declared_shapes_test.cpp reads the folder named by
+committed: tests/graph/infer/declared_shapes_test.cpp reads the folder named by
 TEMPER_EXPORTED_MODELS and holds every inferred shape against the exporter's.
 
     python3 reference/export_families.py FOLDER [NAME...]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the pixels that torchvision on PIL makes, for tests/data/golden_test.cpp.
+"""Writes the pixels that torchvision on PIL makes, for tests/data/transform/golden_test.cpp.
 
     python3 reference/pixels.py tests/fixtures/pixels
 

@@ -2,8 +2,8 @@
 """What shapes and types PyTorch's operators really give.
 
 Runs each operator below on tensors of many shapes and types and writes
-tests/fixtures/shapes/cases.json; tests/graph/infer_test.cpp holds the rules of
-temper/graph/infer_*.cpp against it. A case that PyTorch refuses is recorded as
+tests/fixtures/shapes/cases.json; tests/graph/infer/infer_test.cpp holds the rules of
+temper/graph/infer/*.cpp against it. A case that PyTorch refuses is recorded as
 refused.
 
     /usr/bin/python3 reference/shapes.py

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "temper/graph/weights.h"
+#include "temper/graph/ir/weights.h"
 
 namespace temper::checkpoint {
 

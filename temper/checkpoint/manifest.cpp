@@ -3,10 +3,10 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "temper/base/digest/hash.h"
 #include "temper/base/error.h"
-#include "temper/base/hash.h"
 #include "temper/base/text.h"
-#include "temper/graph/dtype.h"
+#include "temper/graph/ir/dtype.h"
 
 namespace temper::checkpoint {
 namespace {

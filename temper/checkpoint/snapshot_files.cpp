@@ -1,14 +1,14 @@
 #include "temper/checkpoint/snapshot_files.h"
 
-#include "temper/base/atomic_file.h"
+#include "temper/base/digest/hash.h"
 #include "temper/base/error.h"
-#include "temper/base/file.h"
-#include "temper/base/hash.h"
-#include "temper/base/mapped_file.h"
+#include "temper/base/file/atomic_file.h"
+#include "temper/base/file/file.h"
+#include "temper/base/file/mapped_file.h"
 #include "temper/base/text.h"
 #include "temper/checkpoint/manifest.h"
 #include "temper/checkpoint/names.h"
-#include "temper/model/safetensors.h"
+#include "temper/weights/safetensors.h"
 
 namespace temper::checkpoint {
 namespace {
@@ -55,7 +55,7 @@ void write_snapshot(
     std::uint64_t number,
     const fs::path& folder) {
   const fs::path tensors = folder / kTensorsFile;
-  model::write_safetensors(snapshot.tensors, tensors);
+  weights::write_safetensors(snapshot.tensors, tensors);
   Manifest manifest;
   manifest.counters = snapshot;
   manifest.counters.tensors.clear();
@@ -72,7 +72,7 @@ void write_snapshot(
   try {
     check_tensors(
         read_manifest(folder),
-        model::parse_safetensors(bytes, written, kTensorsFile));
+        weights::parse_safetensors(bytes, written, kTensorsFile));
   } catch (const Error& error) {
     throw unusable(folder, error);
   }
@@ -99,7 +99,7 @@ Snapshot read_snapshot(const fs::path& folder) {
               " bytes, not ",
               manifest.file_bytes));
     Snapshot made = std::move(manifest.counters);
-    made.tensors = model::parse_safetensors(bytes, file, kTensorsFile);
+    made.tensors = weights::parse_safetensors(bytes, file, kTensorsFile);
     check_tensors(manifest, made.tensors);
     if (manifest.format > 1 &&
         hash64(bytes.data(), bytes.size()) != manifest.file_sum)

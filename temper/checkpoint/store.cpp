@@ -3,11 +3,11 @@
 #include <set>
 #include <utility>
 
-#include "temper/base/atomic_file.h"
 #include "temper/base/error.h"
-#include "temper/base/file.h"
+#include "temper/base/file/atomic_file.h"
+#include "temper/base/file/file.h"
+#include "temper/base/file/sync.h"
 #include "temper/base/log.h"
-#include "temper/base/sync.h"
 #include "temper/base/text.h"
 #include "temper/checkpoint/checkpoint.h"
 #include "temper/checkpoint/names.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "temper/base/text.h"
-#include "temper/cli/program.h"
+#include "temper/cli/commands/program.h"
 
 int main(int argc, char** argv) {
   using namespace temper;

@@ -3,7 +3,7 @@
 #include <toml++/toml.h>
 
 #include "temper/base/error.h"
-#include "temper/base/file.h"
+#include "temper/base/file/file.h"
 #include "temper/base/text.h"
 #include "temper/config/fields.h"
 #include "temper/config/values.h"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "temper/base/clock.h"
-#include "temper/base/sync.h"
+#include "temper/base/file/sync.h"
 #include "temper/base/text.h"
 #include "temper/doctor/evidence.h"
 

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "temper/base/process.h"
+#include "temper/base/process/process.h"
 
 namespace temper::doctor {
 

@@ -11,8 +11,8 @@
 #include <fstream>
 
 #include "temper/base/error.h"
+#include "temper/base/file/sync.h"
 #include "temper/base/log.h"
-#include "temper/base/sync.h"
 #include "temper/base/text.h"
 
 namespace temper::journal {

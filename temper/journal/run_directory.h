@@ -21,14 +21,14 @@ struct RunDirectory {
   std::filesystem::path plan() const {
     return path / "plan.json";
   }
-  // The meaning of the data to the model: data/schema.h.
+  // The meaning of the data to the model: data/sample/schema.h.
   std::filesystem::path schema() const {
     return path / "schema.json";
   }
   std::filesystem::path machine() const {
     return path / "machine.json";
   }
-  // The model without its weights: train/kept_model.h.
+  // The model without its weights: train/run/kept_model.h.
   std::filesystem::path model() const {
     return path / "model.graph";
   }

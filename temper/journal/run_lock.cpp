@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "temper/base/error.h"
-#include "temper/base/file.h"
+#include "temper/base/file/file.h"
 #include "temper/base/log.h"
 #include "temper/base/text.h"
 

@@ -2,7 +2,7 @@
 // a file in the run directory, so it goes with its process, however that ends.
 #pragma once
 
-#include "temper/base/descriptor.h"
+#include "temper/base/file/descriptor.h"
 #include "temper/journal/run_directory.h"
 
 namespace temper::journal {

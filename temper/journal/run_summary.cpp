@@ -4,7 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "temper/base/file.h"
+#include "temper/base/file/file.h"
 #include "temper/base/text.h"
 #include "temper/journal/journal.h"
 #include "temper/journal/run_lock.h"

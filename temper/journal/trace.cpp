@@ -6,7 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "temper/base/atomic_file.h"
+#include "temper/base/file/atomic_file.h"
 #include "temper/base/text.h"
 #include "temper/journal/aside.h"
 #include "temper/journal/journal.h"

@@ -2,7 +2,7 @@
 // the tests of what needs no torch, and everything where TEMPER_TORCH is OFF.
 #include "temper/libtorch/facts.h"
 #include "temper/libtorch/mps_memory.h"
-#include "temper/libtorch/sim.h"
+#include "temper/libtorch/sim/sim.h"
 #include "temper/libtorch/trial.h"
 
 namespace temper::libtorch {

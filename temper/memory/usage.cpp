@@ -4,7 +4,7 @@
 #include "temper/base/text.h"
 #include "temper/libtorch/cuda_memory.h"
 #include "temper/libtorch/mps_memory.h"
-#include "temper/libtorch/sim.h"
+#include "temper/libtorch/sim/sim.h"
 #include "temper/memory/cpu_allocator.h"
 
 namespace temper::memory {

@@ -4,10 +4,10 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
-#include "temper/base/atomic_file.h"
+#include "temper/base/digest/hash.h"
 #include "temper/base/error.h"
-#include "temper/base/file.h"
-#include "temper/base/hash.h"
+#include "temper/base/file/atomic_file.h"
+#include "temper/base/file/file.h"
 #include "temper/base/log.h"
 #include "temper/base/text.h"
 

@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "temper/supervise/shared_page.h"
-#include "temper/train/heartbeat.h"
+#include "temper/train/watch/heartbeat.h"
 
 namespace temper::session {
 

@@ -1,8 +1,8 @@
 #include "temper/session/checkpoint_histograms.h"
 
 #include "temper/base/text.h"
-#include "temper/model/safetensors.h"
-#include "temper/train/spread.h"
+#include "temper/train/metrics/spread.h"
+#include "temper/weights/safetensors.h"
 
 namespace temper::session {
 
@@ -11,7 +11,7 @@ std::vector<track::Histogram> checkpoint_histograms(
   const std::string weights = "model.";
   std::vector<track::Histogram> made;
   for (const auto& [name, tensor] :
-       model::read_safetensors(checkpoint / "state.safetensors")) {
+       weights::read_safetensors(checkpoint / "state.safetensors")) {
     if (!starts_with(name, weights)) continue;
     const auto spread = train::spread_of(tensor);
     if (!spread) continue;

@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "temper/base/environment.h"
-#include "temper/base/process.h"
+#include "temper/base/process/process.h"
 #include "temper/base/text.h"
-#include "temper/track/target.h"
+#include "temper/track/follow/target.h"
 
 namespace temper::session {
 namespace {

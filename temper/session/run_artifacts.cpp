@@ -6,20 +6,20 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "temper/base/atomic_file.h"
 #include "temper/base/environment.h"
 #include "temper/base/error.h"
+#include "temper/base/file/atomic_file.h"
 #include "temper/base/log.h"
 #include "temper/base/text.h"
 #include "temper/libtorch/facts.h"
 #include "temper/libtorch/messages.h"
-#include "temper/model/export.h"
+#include "temper/model/export/export.h"
 #include "temper/plot/heat_map.h"
 #include "temper/session/run_curves.h"
 #include "temper/session/sample_predictions.h"
 #include "temper/session/trained_model.h"
-#include "temper/track/mlflow_model.h"
-#include "temper/train/run_data.h"
+#include "temper/track/mlflow/mlflow_model.h"
+#include "temper/train/setup/run_data.h"
 
 namespace temper::session {
 namespace {

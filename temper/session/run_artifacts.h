@@ -8,7 +8,7 @@
 
 #include "temper/config/config.h"
 #include "temper/plot/canvas.h"
-#include "temper/train/run.h"
+#include "temper/train/run/run.h"
 
 namespace temper::session {
 

@@ -4,9 +4,9 @@
 #include <map>
 
 #include "temper/base/text.h"
-#include "temper/data/loader.h"
+#include "temper/data/loader/loader.h"
 #include "temper/session/sheet_picture.h"
-#include "temper/train/features.h"
+#include "temper/train/engine/features.h"
 
 namespace temper::session {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <optional>
 
-#include "temper/graph/program.h"
+#include "temper/graph/ir/program.h"
 #include "temper/plot/canvas.h"
-#include "temper/train/run_data.h"
+#include "temper/train/setup/run_data.h"
 
 namespace temper::session {
 

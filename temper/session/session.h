@@ -18,7 +18,7 @@
 #include "temper/base/environment.h"
 #include "temper/session/tracked_run.h"
 #include "temper/session/trainer_side.h"
-#include "temper/train/run.h"
+#include "temper/train/run/run.h"
 
 namespace temper::session {
 

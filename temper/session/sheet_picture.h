@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "temper/data/sheet_samples.h"
+#include "temper/data/inspect/sheet_samples.h"
 #include "temper/plot/canvas.h"
 
 namespace temper::session {

@@ -7,7 +7,7 @@
 #include "temper/journal/run_lock.h"
 #include "temper/journal/trace.h"
 #include "temper/session/checkpoint_histograms.h"
-#include "temper/track/parent.h"
+#include "temper/track/follow/parent.h"
 
 namespace temper::session {
 

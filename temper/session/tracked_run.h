@@ -8,8 +8,8 @@
 
 #include "temper/config/config.h"
 #include "temper/journal/run_directory.h"
-#include "temper/track/tracking.h"
-#include "temper/train/heartbeat.h"
+#include "temper/track/follow/tracking.h"
+#include "temper/train/watch/heartbeat.h"
 
 namespace temper::session {
 

@@ -2,15 +2,15 @@
 
 #include "temper/base/environment.h"
 #include "temper/base/error.h"
-#include "temper/base/file.h"
+#include "temper/base/file/file.h"
 #include "temper/base/text.h"
 #include "temper/config/load.h"
-#include "temper/model/load_weights.h"
-#include "temper/model/weights_file.h"
-#include "temper/train/kept_model.h"
-#include "temper/train/run_data.h"
-#include "temper/train/run_model.h"
-#include "temper/train/run_remains.h"
+#include "temper/train/run/kept_model.h"
+#include "temper/train/run/run_remains.h"
+#include "temper/train/setup/run_data.h"
+#include "temper/train/setup/run_model.h"
+#include "temper/weights/load_weights.h"
+#include "temper/weights/weights_file.h"
 
 namespace temper::session {
 
@@ -72,8 +72,8 @@ fs::path best_weights(const journal::RunDirectory& run) {
 }
 
 graph::Program trained_model(const journal::RunDirectory& run) {
-  const auto file = model::read_weights(best_weights(run));
-  return model::load_weights(model_of_run(run), file.weights, file.name)
+  const auto file = weights::read_weights(best_weights(run));
+  return weights::load_weights(model_of_run(run), file.weights, file.name)
       .program;
 }
 

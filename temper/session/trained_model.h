@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include "temper/graph/program.h"
+#include "temper/graph/ir/program.h"
 #include "temper/journal/run_directory.h"
 
 namespace temper::session {
@@ -19,7 +19,7 @@ graph::Program model_of_run(const journal::RunDirectory& run);
 std::string schema_of_run(const journal::RunDirectory& run);
 
 // The best checkpoint, or the run itself where there is none yet: what
-// model::read_weights takes.
+// weights::read_weights takes.
 std::filesystem::path best_weights(const journal::RunDirectory& run);
 
 // The model with these weights.

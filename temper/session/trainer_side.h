@@ -12,7 +12,7 @@
 #include "temper/journal/event.h"
 #include "temper/journal/run_directory.h"
 #include "temper/session/tracked_run.h"
-#include "temper/train/heartbeat.h"
+#include "temper/train/watch/heartbeat.h"
 
 namespace temper::session {
 

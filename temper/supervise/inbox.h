@@ -5,7 +5,7 @@
 #include <array>
 #include <csignal>
 
-#include "temper/base/descriptor.h"
+#include "temper/base/file/descriptor.h"
 
 namespace temper::supervise {
 

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <optional>
 
-#include "temper/base/descriptor.h"
+#include "temper/base/file/descriptor.h"
 
 namespace temper::supervise {
 

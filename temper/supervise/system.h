@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "temper/base/descriptor.h"
+#include "temper/base/file/descriptor.h"
 
 namespace temper::supervise {
 

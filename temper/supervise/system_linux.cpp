@@ -5,10 +5,10 @@
 #include <cerrno>
 #include <string>
 
-#include "temper/base/file.h"
+#include "temper/base/file/file.h"
 #include "temper/base/text.h"
-#include "temper/machine/linux_cgroup.h"
-#include "temper/machine/linux_text.h"
+#include "temper/machine/linux/linux_cgroup.h"
+#include "temper/machine/linux/linux_text.h"
 #include "temper/supervise/system.h"
 
 namespace temper::supervise {

@@ -1,6 +1,6 @@
 // The seam between a run and whoever keeps its numbers: MLflow's stores,
-// TensorBoard. Plain structs go in; track/follow.h makes them from the journal
-// and remembers what was delivered.
+// TensorBoard. Plain structs go in; track/follow/follow.h makes them from the
+// journal and remembers what was delivered.
 //
 // A delivery may come twice (a crash between it and remembering it). It is then
 // the same to the last bit, and a tracker must not store it twice.

@@ -7,7 +7,7 @@
 
 #include "temper/base/environment.h"
 #include "temper/base/error.h"
-#include "temper/base/file.h"
+#include "temper/base/file/file.h"
 #include "temper/base/log.h"
 #include "tests/temp_folder.h"
 

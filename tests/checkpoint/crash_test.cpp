@@ -8,7 +8,7 @@
 #include "known_snapshot.h"
 #include "power_cut.h"
 #include "temper/base/log.h"
-#include "temper/base/process.h"
+#include "temper/base/process/process.h"
 #include "temper/base/text.h"
 #include "temper/checkpoint/names.h"
 #include "tests/temp_folder.h"

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "temper/base/sha256.h"
+#include "temper/base/digest/sha256.h"
 #include "temper/checkpoint/checkpoint.h"
 
 namespace temper::tests {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "temper/base/environment.h"
-#include "temper/base/spawn.h"
+#include "temper/base/process/spawn.h"
 #include "temper/base/text.h"
 
 namespace temper::tests {

@@ -14,11 +14,11 @@
 #include "temper/config/load.h"
 #include "temper/journal/journal.h"
 #include "temper/machine/probe.h"
-#include "temper/train/run.h"
+#include "temper/train/run/run.h"
 #include "tests/checkpoint/digest.h"
 #include "tests/temp_folder.h"
 #include "tests/torture/training.h"
-#include "tests/train/observers.h"
+#include "tests/train/run/observers.h"
 
 namespace temper::tests {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "temper/data/image.h"
+#include "temper/data/sample/image.h"
 
 namespace temper::data {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "temper/base/text.h"
-#include "temper/data/source.h"
+#include "temper/data/sample/source.h"
 
 namespace temper::data {
 

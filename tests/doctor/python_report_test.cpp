@@ -10,7 +10,7 @@
 #include "marked_report.h"
 #include "temper/base/text.h"
 #include "temper/doctor/python_script.h"
-#include "tests/base/alive.h"
+#include "tests/base/process/alive.h"
 #include "tests/emulator.h"
 #include "tests/temp_folder.h"
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <sstream>
 
-#include "temper/base/process.h"
+#include "temper/base/process/process.h"
 #include "temper/base/text.h"
 #include "temper/journal/journal.h"
 #include "tests/emulator.h"

@@ -3,11 +3,11 @@
 #include <cmath>
 
 #include "temper/base/error.h"
-#include "temper/base/philox.h"
+#include "temper/base/random/philox.h"
 #include "temper/base/text.h"
-#include "temper/graph/edit.h"
-#include "temper/graph/effects.h"
-#include "temper/graph/elements.h"
+#include "temper/graph/ir/effects.h"
+#include "temper/graph/ir/elements.h"
+#include "temper/graph/pass/edit.h"
 
 namespace temper::graph {
 namespace {

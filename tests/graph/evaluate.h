@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "temper/graph/program.h"
+#include "temper/graph/ir/program.h"
 
 namespace temper::graph {
 

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#include "temper/graph/graph.h"
+#include "temper/graph/ir/graph.h"
 
 namespace temper::graph {
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "temper/graph/graph.h"
+#include "temper/graph/ir/graph.h"
 
 namespace temper::graph {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "temper/base/hash.h"
-#include "temper/base/philox.h"
+#include "temper/base/digest/hash.h"
+#include "temper/base/random/philox.h"
 
 namespace temper::graph {
 

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "temper/base/error.h"
-#include "temper/graph/builder.h"
-#include "temper/graph/effects.h"
-#include "temper/graph/elements.h"
-#include "temper/graph/passes.h"
-#include "temper/graph/program.h"
+#include "temper/graph/build/builder.h"
+#include "temper/graph/ir/effects.h"
+#include "temper/graph/ir/elements.h"
+#include "temper/graph/ir/program.h"
+#include "temper/graph/pass/passes.h"
 
 namespace temper::graph {
 

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "temper/base/text.h"
-#include "temper/libtorch/compat.h"
 #include "temper/libtorch/facts.h"
+#include "temper/libtorch/torch/compat.h"
 #include "temper/libtorch/trial.h"
 
 namespace temper::libtorch {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "temper/machine/linux_gauges.h"
+#include "temper/machine/linux/linux_gauges.h"
 #include "tests/machine/fake_root.h"
 
 namespace temper::machine {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "fake_registry.h"
-#include "temper/machine/mac_registry.h"
+#include "temper/machine/mac/mac_registry.h"
 
 namespace temper::machine {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "fake_kernel.h"
-#include "temper/machine/mac_source.h"
+#include "temper/machine/mac/mac_source.h"
 
 namespace temper::machine {
 namespace {

@@ -7,7 +7,7 @@
 #include <functional>
 
 #include "sizes.h"
-#include "temper/base/philox.h"
+#include "temper/base/random/philox.h"
 
 namespace temper::memory {
 namespace {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "temper/graph/program.h"
+#include "temper/graph/ir/program.h"
 
 namespace temper::model::formula {
 

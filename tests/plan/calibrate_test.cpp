@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "temper/base/philox.h"
+#include "temper/base/random/philox.h"
 #include "temper/base/text.h"
 #include "tests/plan/fake_rig.h"
 

@@ -80,8 +80,7 @@ TEST(Rooms, ArchitectureShowsTheTable) {
   std::vector<Row> rows;
   for (const Room& room : rooms())
     rows.push_back({room.name, room.uses});
-  EXPECT_EQ(
-      rows_of(read_source("ARCHITECTURE.md"), "room"), rows);
+  EXPECT_EQ(rows_of(read_source("ARCHITECTURE.md"), "room"), rows);
 }
 
 TEST(Rooms, EachSaysInItsReadmeWhatItsCornersAre) {
@@ -102,7 +101,8 @@ TEST(SourceRules, AnArrowAgainstTheTableIsSeen) {
       broken_by("doctor/checks.cpp", "#include \"temper/bench/table.h\""),
       ElementsAre(HasSubstr("doctor may not include bench")));
   EXPECT_THAT(
-      broken_by("train/loop/loop.cpp", "#  include <temper/cli/console.h>"),
+      broken_by(
+          "train/loop/loop.cpp", "#  include <temper/cli/terminal/console.h>"),
       ElementsAre(HasSubstr("train may not include cli")));
   EXPECT_THAT(
       broken_by("machine/probe.cpp", "#include \"temper/base/text.h\""),
@@ -167,7 +167,8 @@ TEST(SourceRules, TorchOutsideItsFoldersIsSeen) {
       broken_by("libtorch/facts.h", "#pragma once\n#include <ATen/ATen.h>"),
       ElementsAre(HasSubstr("torch outside")));
   EXPECT_THAT(
-      broken_by("libtorch/torch/facts.cpp", "#include <torch/torch.h>"), IsEmpty());
+      broken_by("libtorch/torch/facts.cpp", "#include <torch/torch.h>"),
+      IsEmpty());
 }
 
 TEST(SourceRules, PrintsAndExitsAreSeen) {

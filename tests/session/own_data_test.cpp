@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "temper/config/load.h"
-#include "temper/data/open.h"
+#include "temper/data/open/open.h"
 #include "tests/session/spirals.h"
-#include "tests/train/counting_run.h"
+#include "tests/train/run/counting_run.h"
 
 namespace temper::train {
 namespace {

@@ -6,12 +6,12 @@
 
 #include <csignal>
 
-#include "temper/base/process.h"
+#include "temper/base/process/process.h"
 #include "temper/journal/aside.h"
 #include "temper/journal/journal.h"
 #include "tests/emulator.h"
-#include "tests/train/counting_run.h"
-#include "tests/train/observers.h"
+#include "tests/train/run/counting_run.h"
+#include "tests/train/run/observers.h"
 
 namespace temper::session {
 namespace {

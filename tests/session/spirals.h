@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "temper/data/source.h"
+#include "temper/data/sample/source.h"
 
 namespace temper::tests {
 

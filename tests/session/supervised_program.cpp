@@ -5,7 +5,7 @@
 
 #include "temper/session/session.h"
 #include "temper/session/supervised_main.h"
-#include "tests/train/counting_run.h"
+#include "tests/train/run/counting_run.h"
 
 int main(int argc, char** argv) {
   using namespace temper;

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "temper/base/process.h"
+#include "temper/base/process/process.h"
 #include "tests/temp_folder.h"
 
 namespace temper::supervise {

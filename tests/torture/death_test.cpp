@@ -8,7 +8,7 @@
 #include <chrono>
 #include <thread>
 
-#include "temper/base/descriptor.h"
+#include "temper/base/file/descriptor.h"
 #include "temper/base/text.h"
 #include "tests/temp_folder.h"
 #include "training.h"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "temper/base/text.h"
-#include "temper/data/png_file.h"
+#include "temper/data/codec/png_file.h"
 #include "tests/data/picture.h"
 
 namespace temper::torture {

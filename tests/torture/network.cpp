@@ -1,6 +1,6 @@
-#include "temper/graph/builder.h"
-#include "temper/graph/pt2.h"
-#include "temper/model/init.h"
+#include "temper/graph/build/builder.h"
+#include "temper/graph/pt2/pt2.h"
+#include "temper/model/zoo/init.h"
 #include "training.h"
 
 namespace temper::torture {

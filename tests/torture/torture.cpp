@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "temper/base/process.h"
+#include "temper/base/process/process.h"
 #include "temper/base/text.h"
 
 namespace {

@@ -11,8 +11,8 @@
 #include <stdexcept>
 #include <thread>
 
-#include "temper/base/file.h"
-#include "temper/base/sha256.h"
+#include "temper/base/digest/sha256.h"
+#include "temper/base/file/file.h"
 #include "temper/base/text.h"
 #include "temper/journal/journal.h"
 #include "tests/leash.h"

@@ -8,7 +8,7 @@
 #include "temper/base/text.h"
 #include "temper/journal/journal.h"
 #include "temper/journal/run_directory.h"
-#include "temper/track/mlflow_model.h"
+#include "temper/track/mlflow/mlflow_model.h"
 
 namespace temper::track {
 

@@ -1,0 +1,27 @@
+// The table at the start of a run: what is trained on what, how, and what was
+// chosen for this machine. Also of --dry-run.
+#pragma once
+
+#include <string>
+
+#include "temper/train/run/run.h"
+
+namespace temper::cli {
+
+// What a sample of the run is: "images" or "samples".
+std::string noun_for(const train::RunPlan& plan);
+
+// Within `width` columns. `details` adds the reasons of every setting to those
+// of settings that were measured.
+std::string plan_text(
+    const train::RunPlan& plan,
+    const config::Config& config,
+    int width = 100,
+    bool details = true);
+
+// "  best      val_loss 0.31": a name and what is to say of it, wrapped within
+// `width` columns with the name's column left free.
+std::string
+named_row(const std::string& name, const std::string& value, int width);
+
+} // namespace temper::cli

@@ -1,0 +1,100 @@
+#include "temper/cli/view/train_notes.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "temper/base/text.h"
+
+namespace temper::cli {
+namespace {
+
+constexpr int kMost = 3; // of a kind
+constexpr std::size_t kMostSamples = 8;
+
+std::string update_text(const journal::Event& event) {
+  return cat("after update ", count_text(event.count("update").value_or(0)));
+}
+
+// "[4,17,9]"
+std::string samples_text(const std::string& list) {
+  if (list.size() <= 2) return "";
+  const auto all = split(list.substr(1, list.size() - 2), ',');
+  const std::vector<std::string> shown(
+      all.begin(),
+      all.begin() +
+          static_cast<std::ptrdiff_t>(std::min(all.size(), kMostSamples)));
+  return cat(
+      " Samples of the batch: ",
+      join(shown, ", "),
+      all.size() > shown.size()
+          ? cat(" and ", all.size() - shown.size(), " more")
+          : "",
+      ".");
+}
+
+// As the end of a sentence.
+std::string plain(std::string text) {
+  while (!text.empty() && (text.back() == '.' || text.back() == ' '))
+    text.pop_back();
+  return text;
+}
+
+std::string incident_text(const journal::Event& event) {
+  const std::string what = event.text("what").value_or("");
+  const std::string why = plain(event.text("why").value_or(what));
+  if (what == "overflow") return ""; // fp16's everyday business
+  if (what != "not finite") return cat(why, " (", update_text(event), ").");
+  const std::string then = event.text("then").value_or("");
+  return cat(
+      why, // which names the update
+      ": ",
+      then == "skip"           ? "the batch is passed over."
+          : then == "rollback" ? "the run goes back to a good state."
+                               : "the run stops.",
+      event.text("cause") ? cat(" ", *event.text("cause"))
+                          : samples_text(event.json("samples").value_or("")));
+}
+
+std::string rollback_text(const journal::Event& event) {
+  const double factor = event.number("lr_factor").value_or(1);
+  return cat(
+      "the run went back to update ",
+      count_text(event.count("to").value_or(0)),
+      factor < 1 ? cat(", and learns at ",
+                       decimals(100 * factor, 0),
+                       " % of "
+                       "its rate")
+                 : "",
+      ".");
+}
+
+} // namespace
+
+bool is_good_news(const journal::Event& event) {
+  return event.text("what") == "as fast again" ||
+      (event.kind == "micro_batch" &&
+       event.count("to").value_or(0) > event.count("from").value_or(0));
+}
+
+std::string note_text(const journal::Event& event) {
+  if (event.kind == "incident") return incident_text(event);
+  if (event.kind == "rollback") return rollback_text(event);
+  if (event.kind == "retry" || event.kind == "micro_batch")
+    return cat(
+        plain(event.text("why").value_or("")), " (", update_text(event), ").");
+  if (event.kind == "note") return event.text("text").value_or("");
+  if (event.kind == "leak")
+    return cat(plain(event.text("why").value_or("")), ".");
+  return "";
+}
+
+std::string TrainNotes::see(const journal::Event& event) {
+  const std::string text = note_text(event);
+  if (text.empty()) return "";
+  const int told = ++told_[event.kind];
+  if (told > kMost) return "";
+  return told == kMost ? cat(text, " Further ones are in the journal only.")
+                       : text;
+}
+
+} // namespace temper::cli

@@ -1,0 +1,51 @@
+// From the bytes of an image file to pixels: JPEG, PNG, WebP, BMP and PNM,
+// told apart by their first bytes and never by their name. The pixels are
+// those of PIL's Image.open(file).convert("RGB"), bit for bit. Used by every
+// source that is made of encoded files.
+//
+// Pure functions of the bytes, safe from any thread. What cannot be decoded is
+// a BadSample whose what() is the bare reason ("truncated after 3,112 bytes");
+// the source adds which sample it was.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "temper/data/sample/image.h"
+
+namespace temper::data {
+
+using Bytes = std::span<const std::uint8_t>;
+
+enum class ImageFormat { unknown, jpeg, png, webp, bmp, pnm };
+
+const char* to_string(ImageFormat format);
+
+ImageFormat sniff_image(Bytes bytes);
+
+struct ImageHeader {
+  ImageFormat format = ImageFormat::unknown;
+  int width = 0;
+  int height = 0;
+  // As decoded without being asked for another number: 1 (grey) or 3.
+  int channels = 0;
+};
+
+// Reads no further than the header. Throws BadSample.
+ImageHeader read_image_header(Bytes bytes);
+
+struct DecodeOptions {
+  int channels = 0; // 1 or 3; 0: as stored
+  // Checked before any memory is taken.
+  std::int64_t max_pixels = 64'000'000;
+};
+
+// Fills `out`; adds to `warnings` what the decoder put up with. Throws
+// BadSample, and leaves `out` undefined then.
+void decode_image(
+    Bytes bytes,
+    const DecodeOptions& options,
+    Image& out,
+    int& warnings);
+
+} // namespace temper::data

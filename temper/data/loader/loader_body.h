@@ -1,0 +1,78 @@
+// The loader's parts put together: workers that run sample tasks into the
+// ring, and the consumer's side of it.
+// Private to data/loader.
+#pragma once
+
+#include <exception>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "temper/data/loader/consume.h"
+#include "temper/data/loader/loader.h"
+#include "temper/data/loader/ring.h"
+#include "temper/data/loader/sample_task.h"
+#include "temper/data/loader/worker_pool.h"
+#include "temper/data/tune/pace.h"
+
+namespace temper::data {
+
+class Loader::Body {
+ public:
+  Body(
+      std::shared_ptr<const IndexedSource> source,
+      std::shared_ptr<const Augment> augment,
+      LoaderOptions options);
+  ~Body();
+
+  void start(std::uint32_t epoch, std::int64_t consumed);
+  bool ready(double seconds);
+  const Batch* next();
+  std::int64_t batches_per_epoch() const;
+  LoaderState state() const;
+  void resume(const LoaderState& state);
+  LoaderStats stats() const;
+  std::string in_hand() const;
+  void set_tuning(int workers, int depth);
+  const BatchLayout& layout() const {
+    return layout_;
+  }
+
+ private:
+  void halt();
+  double work(int worker, std::int64_t begin, std::int64_t end);
+  void pace(int samples);
+  void end_epoch();
+  const Batch* hand_out(RingBatch& batch, int size);
+  void apply(Tuning tuning);
+
+  std::shared_ptr<const IndexedSource> source_;
+  std::shared_ptr<const Augment> augment_;
+  LoaderOptions options_;
+  std::int64_t size_;
+  BatchLayout layout_;
+  int batch_; // samples in a full one
+  Tuning tuning_;
+  TuneLimits limits_;
+  std::optional<Pace> pace_;
+  std::unique_ptr<SampleTask> task_;
+  std::unique_ptr<Ring> ring_;
+  std::vector<Scratch> scratch_; // each its worker's own
+  std::unique_ptr<WorkerPool> pool_; // last: ends before what it uses
+
+  // Of the epoch under way.
+  bool started_ = false;
+  bool running_ = false;
+  std::exception_ptr failure_;
+  std::uint64_t seed_;
+  std::uint32_t epoch_ = 0;
+  std::int64_t consumed_ = 0;
+  std::int64_t handed_out_ = 0;
+  BadTally bad_;
+  Taker taker_;
+
+  Batch batch_out_;
+  std::int64_t samples_ = 0; // in all epochs
+};
+
+} // namespace temper::data

@@ -1,0 +1,80 @@
+#include "temper/data/loader/tune_start.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "temper/base/error.h"
+#include "temper/base/text.h"
+#include "temper/data/loader/budget.h"
+#include "temper/data/loader/ring.h"
+#include "temper/data/loader/worker_pool.h"
+
+namespace temper::data {
+namespace {
+
+constexpr int kFirstDepth = 3;
+
+void check_range(const char* option, int value, int most) {
+  if (value < 0 || value > most)
+    throw Error(
+        cat("[data] ", option, " = ", value, "."),
+        cat("Give 1 to ", most, ", or 0."));
+}
+
+int usable_cores(const LoaderOptions& options) {
+  if (options.cores > 0) return options.cores;
+  return static_cast<int>(std::thread::hardware_concurrency());
+}
+
+} // namespace
+
+TuneLimits tune_limits(
+    const SourceInfo& info,
+    const BatchLayout& layout,
+    int batch,
+    const LoaderOptions& options) {
+  check_range("loader.workers", options.workers, WorkerPool::kMostWorkers);
+  check_range("loader.depth", options.depth, Ring::kMostDepth);
+  TuneLimits limits;
+  limits.fixed_workers = options.workers > 0;
+  limits.fixed_depth = options.depth > 0;
+  limits.most_workers =
+      std::clamp(usable_cores(options) - 1, 1, WorkerPool::kMostWorkers);
+  limits.most_depth = Ring::kMostDepth;
+  limits.batch_bytes = layout.batch_bytes(batch) +
+      static_cast<std::uint64_t>(batch) * sizeof(std::int64_t);
+  limits.scratch_bytes = scratch_bytes(info, layout);
+  limits.budget_bytes =
+      options.memory_bytes > 0 ? options.memory_bytes : default_budget_bytes();
+  return limits;
+}
+
+Tuning start_single(const TuneLimits& limits, const LoaderOptions& options) {
+  TuneLimits one = limits;
+  one.fixed_workers = true;
+  return fit_budget({1, options.depth > 0 ? options.depth : kFirstDepth}, one);
+}
+
+TuneStart start_tuning(
+    const TuneLimits& limits,
+    const TuningKey& key,
+    const LoaderOptions& options) {
+  Tuning wanted{
+      std::clamp(usable_cores(options) / 2, 1, limits.most_workers),
+      kFirstDepth};
+  if (options.autotune && !options.tuning_file.empty())
+    if (const auto known = load_tuning(options.tuning_file, key))
+      wanted = {
+          std::min(known->workers, limits.most_workers),
+          std::min(known->depth, limits.most_depth)};
+  if (limits.fixed_workers) wanted.workers = options.workers;
+  if (limits.fixed_depth) wanted.depth = options.depth;
+  TuneStart start;
+  start.tuning = fit_budget(wanted, limits);
+  if (options.autotune && !(limits.fixed_workers && limits.fixed_depth))
+    start.pace.emplace(
+        start.tuning, limits, options.tune_window_s, options.tuning_file, key);
+  return start;
+}
+
+} // namespace temper::data

@@ -1,0 +1,38 @@
+// What a loader starts with: how much it may use, how much of that it takes at
+// first, and whether it goes on measuring. Used by the loaders.
+// Private to data/loader.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "temper/data/loader/layout.h"
+#include "temper/data/loader/loader.h"
+#include "temper/data/tune/autotune.h"
+#include "temper/data/tune/pace.h"
+
+namespace temper::data {
+
+// What the options fix, what memory there is and what a batch takes of it.
+// Error when the options ask for what no loader has.
+TuneLimits tune_limits(
+    const SourceInfo& info,
+    const BatchLayout& layout,
+    int batch,
+    const LoaderOptions& options);
+
+// For a loader of one thread: nothing to tune but the depth, and that once.
+Tuning start_single(const TuneLimits& limits, const LoaderOptions& options);
+
+struct TuneStart {
+  Tuning tuning;
+  std::optional<Pace> pace; // nothing when all is fixed
+};
+
+// What the key had settled on in an earlier run, where that is known.
+TuneStart start_tuning(
+    const TuneLimits& limits,
+    const TuningKey& key,
+    const LoaderOptions& options);
+
+} // namespace temper::data

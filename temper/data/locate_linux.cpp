@@ -1,9 +1,0 @@
-#include "temper/data/locate.h"
-
-namespace temper::data {
-
-const char* home_cache_folder() {
-  return ".cache";
-}
-
-} // namespace temper::data

@@ -1,0 +1,105 @@
+#include "temper/data/open/source_name.h"
+
+#include <filesystem>
+#include <vector>
+
+#include "temper/base/error.h"
+#include "temper/base/file/nearest_file.h"
+#include "temper/base/nearest.h"
+#include "temper/base/text.h"
+#include "temper/data/open/open.h"
+
+namespace temper::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+// "cifar10", or "csv:" of "csv:PATH".
+std::vector<std::string> keys() {
+  std::vector<std::string> all;
+  for (const SourceKind& kind : source_kinds()) {
+    const auto colon = kind.name.find(':');
+    all.push_back(
+        colon == std::string::npos ? kind.name
+                                   : kind.name.substr(0, colon + 1));
+  }
+  return all;
+}
+
+bool has_kind(const std::string& name) {
+  for (const std::string& key : keys())
+    if (key.back() == ':' ? starts_with(name, key) : name == key) return true;
+  return false;
+}
+
+// By the ending of a file; empty: it says nothing.
+std::string kind_of_file(const fs::path& path) {
+  const std::string ending = lower(path.extension().string());
+  if (ending == ".csv" || ending == ".tsv") return "csv:";
+  if (ending == ".tpk") return "pack:";
+  if (ending == ".tar") return "tar:";
+  if (ending == ".npy" || ending == ".npz") return "npy:";
+  if (ending == ".txt") return "text:";
+  if (starts_with(ending, ".tfrecord")) return "tfrecord:";
+  return "";
+}
+
+// A folder of folders has a class in each. One without holds arrays or shards,
+// and whatever else is in it is said by the reader of class folders.
+std::string named_folder(const std::string& name) {
+  std::error_code unreadable;
+  std::string held; // the kind of its files
+  for (const auto& entry : fs::directory_iterator(name, unreadable)) {
+    std::error_code failure;
+    const std::string file = entry.path().filename().string();
+    if (starts_with(file, ".")) continue;
+    if (entry.is_directory(failure)) return "folder:" + name;
+    const std::string kind = kind_of_file(entry.path());
+    if (kind == "npy:" && entry.path().extension() == ".npy") held = kind;
+    if (held.empty() && kind == "tar:") held = kind;
+  }
+  if (held == "npy:") return held + name;
+  if (held == "tar:") return (fs::path(held + name) / "*.tar").string();
+  return "folder:" + name;
+}
+
+} // namespace
+
+std::string with_kind(const std::string& name) {
+  if (name.empty() || has_kind(name)) return name;
+  std::error_code unreadable;
+  if (fs::is_directory(name, unreadable)) return named_folder(name);
+  if (contains(name, ":") && !fs::exists(name, unreadable)) return name;
+  // Shards may be a pattern, and a file may be missing: its reader says so.
+  return kind_of_file(name) + name;
+}
+
+void refuse_source_name(const std::string& name) {
+  const auto colon = name.find(':');
+  const bool has_rest = colon != std::string::npos;
+  const std::string word = has_rest ? name.substr(0, colon + 1) : name;
+  const std::string rest = has_rest ? name.substr(colon + 1) : "";
+  std::error_code unreadable;
+  std::string hint;
+  if (const auto close = nearest(word, keys()))
+    hint =
+        cat("Did you mean ",
+            *close,
+            close->back() == ':' ? (rest.empty() ? "PATH" : rest) : "",
+            "?");
+  else if (fs::exists(name, unreadable))
+    hint =
+        cat("Say what it is by the kind before its path: ",
+            join(keys(), ", "),
+            ".");
+  else if (const auto file = nearest_file(name); file && !has_rest)
+    hint = cat("Did you mean ", *file, "?");
+  else
+    hint =
+        cat("There are ",
+            join(keys(), ", "),
+            ", and no file or folder of that name.");
+  throw Error(cat("[data] no data source '", name, "'."), hint);
+}
+
+} // namespace temper::data

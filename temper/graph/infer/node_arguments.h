@@ -1,0 +1,67 @@
+// One node's arguments with the shapes and numbers behind their names, as the
+// rules of shapes, costs and memory read them.
+// Private to graph.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "temper/graph/infer/infer.h"
+
+namespace temper::graph {
+
+class NodeArguments {
+ public:
+  // Both must outlive it.
+  NodeArguments(const Node& node, const Inferred& known)
+      : node_(node), known_(known) {}
+
+  const Node& node() const {
+    return node_;
+  }
+
+  // Present and not None.
+  bool given(const char* name) const;
+  // The shape of a tensor argument; refuses when it is missing.
+  const Shape& tensor(const char* name) const;
+  const Shape* find_tensor(const char* name) const;
+  std::vector<Shape> tensors(const char* name) const;
+  // The first argument that is a tensor: "self" here, "input" there.
+  const Shape& first_tensor() const;
+
+  // Numbers the graph computed are looked up.
+  std::int64_t integer(const char* name) const;
+  std::int64_t integer(const char* name, std::int64_t fallback) const;
+  Ints integers(const char* name) const;
+  Ints integers(const char* name, const Ints& fallback) const;
+  // A list of `count`; a single number stands for all of them.
+  Ints repeated(const char* name, std::size_t count, const Ints& fallback)
+      const;
+  std::vector<double> reals(const char* name) const;
+  double real(const char* name, double fallback) const;
+  bool flag(const char* name, bool fallback) const;
+  std::string text(const char* name, const std::string& fallback) const;
+  std::optional<DType> dtype(const char* name = "dtype") const;
+  // The integer behind an argument that is one, or names one.
+  std::optional<std::int64_t> number_of(const Argument& argument) const;
+  const Shape* shape_of(const Argument& argument) const;
+
+  // A dimension from the front, of a tensor with `rank` of them.
+  std::size_t axis(std::int64_t dim, std::size_t rank) const;
+
+  // The shapes do not fit: Error that names node, module and line.
+  [[noreturn]] void refuse(const std::string& why) const;
+  void require(bool holds, const std::string& why) const;
+
+ private:
+  const Node& node_;
+  const Inferred& known_;
+};
+
+// "[8, 3, 32, 32]"
+std::string sizes_text(const Ints& sizes);
+// "linear_3 (linear) in blocks.0.mlp, net.py:27": how errors speak of a node.
+std::string describe(const Node& node);
+
+} // namespace temper::graph

@@ -1,0 +1,150 @@
+#include <map>
+#include <set>
+
+#include "temper/base/error.h"
+#include "temper/base/text.h"
+#include "temper/model/executor/executor_errors.h"
+#include "temper/model/executor/executor_plan.h"
+
+namespace temper::model {
+namespace {
+
+StepMaker look_up(const StepMakers& table, const std::string& op) {
+  const auto found = table.find(op);
+  return found == table.end() ? StepMaker() : found->second;
+}
+
+Run with_preludes(std::vector<Run> preludes, Run run) {
+  if (preludes.empty()) return run;
+  return [preludes = std::move(preludes), run = std::move(run)](Frame& frame) {
+    for (const auto& prelude : preludes)
+      prelude(frame);
+    run(frame);
+  };
+}
+
+Run make_run(Arguments& arguments, const PrepareOptions& options) {
+  const std::string& op = arguments.node().op;
+  if (const auto own = look_up(options.kernels, op))
+    if (Run run = own(arguments)) return run;
+  if (const auto number = look_up(number_steps(), op)) return number(arguments);
+  const auto known = find_operator(op);
+  if (!known) {
+    const auto decomposed = look_up(decomposed_steps(), op);
+    if (!decomposed) refuse_operator(arguments.node());
+    return decomposed(arguments);
+  }
+  arguments.take_schema(known->schema());
+  if (options.direct) {
+    for (const auto* table : {&direct_layers(), &direct_shapes()}) {
+      const auto direct = look_up(*table, op);
+      Run run = direct ? direct(arguments) : Run();
+      if (run) return run;
+    }
+    arguments.take_preludes();
+  }
+  return boxed_step(*known, arguments);
+}
+
+void add_results(const graph::Node& node, Slots& slots) {
+  for (const auto& output : node.outputs) {
+    if (const auto* number = std::get_if<graph::NumberName>(&output))
+      slots.add_number(number->name);
+    for (const auto& tensor : graph::tensors_in(output))
+      slots.add_tensor(tensor);
+  }
+}
+
+std::vector<int> tensor_reads(const graph::Node& node, const Slots& slots) {
+  std::vector<int> found;
+  for (const auto& input : node.inputs)
+    for (const auto& value : graph::tensors_in(input.value))
+      found.push_back(slots.tensor(value));
+  return found;
+}
+
+std::vector<int> tensor_makes(const graph::Node& node, const Slots& slots) {
+  std::vector<int> found;
+  for (const auto& output : node.outputs)
+    for (const auto& value : graph::tensors_in(output))
+      found.push_back(slots.tensor(value));
+  return found;
+}
+
+// Weights and constants stay; results that the caller gets stay too.
+void plan_releases(Plan& plan) {
+  std::set<int> kept;
+  for (const auto& [slot, target] : plan.weights)
+    kept.insert(slot);
+  for (const int slot : plan.outputs)
+    kept.insert(slot);
+  for (const auto& [target, slot] : plan.changed)
+    kept.insert(slot);
+  std::map<int, std::size_t> last;
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    for (const int slot : plan.steps[i].makes)
+      last[slot] = i;
+    for (const int slot : plan.steps[i].reads)
+      last[slot] = i;
+  }
+  for (const auto& [slot, step] : last)
+    if (kept.count(slot) == 0) plan.steps[step].releases.push_back(slot);
+}
+
+void add_inputs(Plan& plan, Slots& slots) {
+  for (const auto& input : plan.graph.inputs) {
+    const int slot = slots.add_tensor(input.value);
+    if (input.kind != graph::InputKind::kUser)
+      plan.weights.emplace_back(slot, input.target);
+    else
+      plan.inputs.push_back(expect_input(plan.graph, input, plan.place, slot));
+  }
+}
+
+void add_outputs(Plan& plan, const Slots& slots) {
+  for (const auto& output : plan.graph.outputs) {
+    const auto* tensor = std::get_if<graph::TensorName>(&output.value);
+    if (tensor == nullptr) continue; // a number or None: no one asks for it
+    if (output.kind == graph::OutputKind::kUser)
+      plan.outputs.push_back(slots.tensor(tensor->name));
+    else
+      plan.changed.emplace_back(output.target, slots.tensor(tensor->name));
+  }
+  if (plan.outputs.empty())
+    throw Error(
+        "[model] the graph returns no tensor, so there is nothing to train.",
+        "Return the network's output from forward().");
+}
+
+} // namespace
+
+std::shared_ptr<const Plan> prepare(
+    const graph::Graph& graph,
+    const Place& place,
+    const PrepareOptions& options) {
+  auto plan = std::make_shared<Plan>();
+  plan->graph = graph;
+  plan->place = place;
+  Slots slots;
+  add_inputs(*plan, slots);
+  for (const auto& node : plan->graph.nodes) {
+    add_results(node, slots);
+    Arguments arguments(node, nullptr, slots, plan->place);
+    Run run = make_run(arguments, options);
+    check(static_cast<bool>(run), "a maker of steps makes one");
+    plan->steps.push_back(
+        {with_preludes(arguments.take_preludes(), std::move(run)),
+         tensor_reads(node, slots),
+         tensor_makes(node, slots),
+         {}});
+  }
+  add_outputs(*plan, slots);
+  plan->tensor_count = slots.tensor_count();
+  plan->number_count = slots.number_count();
+  plan->constants = slots.constants();
+  plan_releases(*plan);
+  plan_segments(*plan, slots);
+  return plan;
+}
+
+} // namespace temper::model

@@ -1,0 +1,242 @@
+// Which nodes form a segment that is computed again, and what enters and leaves
+// it. Care is needed with memory that two values share: LibTorch's schemas say
+// which results are views of which arguments, and which arguments are written.
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "temper/base/text.h"
+#include "temper/model/executor/executor_plan.h"
+
+namespace temper::model {
+namespace {
+
+// Slots that may share memory, as classes.
+class Sharing {
+ public:
+  explicit Sharing(int slots) : parent_(static_cast<std::size_t>(slots)) {
+    std::iota(parent_.begin(), parent_.end(), 0);
+  }
+  int of(int slot) {
+    while (at(slot) != slot)
+      slot = at(slot) = at(at(slot));
+    return slot;
+  }
+  void join(int a, int b) {
+    at(of(a)) = of(b);
+  }
+
+ private:
+  int& at(int slot) {
+    return parent_[static_cast<std::size_t>(slot)];
+  }
+  std::vector<int> parent_;
+};
+
+struct Effects {
+  std::vector<int> writes;
+  std::vector<int> shared; // arguments and results of the same memory
+};
+
+bool writes_unsaid(const graph::Node& node, const std::string& argument) {
+  // The statistics of these are written without the schema saying so.
+  return contains(node.op, "_norm") && starts_with(argument, "running_");
+}
+
+Effects effects_of(
+    const graph::Node& node,
+    const Slots& slots,
+    const std::set<int>& buffers) {
+  Effects effects;
+  const auto op = find_operator(node.op);
+  const auto* schema = op ? &op->schema() : nullptr;
+  for (const auto& input : node.inputs) {
+    bool written = writes_unsaid(node, input.name);
+    // Views without a schema, and what may hand its argument on.
+    bool shared = contains(node.op, "dropout") || contains(node.op, "squeeze");
+    if (schema != nullptr)
+      for (const auto& argument : schema->arguments())
+        if (argument.name() == input.name && argument.alias_info() != nullptr) {
+          shared = true;
+          written = written || argument.alias_info()->isWrite();
+        }
+    for (const auto& value : graph::tensors_in(input.value)) {
+      const int slot = slots.tensor(value);
+      // A kernel handed in may write to the buffers it is given.
+      if (written || (schema == nullptr && buffers.count(slot) > 0))
+        effects.writes.push_back(slot);
+      if (shared) effects.shared.push_back(slot);
+    }
+  }
+  if (!effects.shared.empty())
+    for (const auto& output : node.outputs)
+      for (const auto& value : graph::tensors_in(output))
+        effects.shared.push_back(slots.tensor(value));
+  return effects;
+}
+
+bool is_random(const graph::Node& node) {
+  for (const char* word :
+       {"drop",
+        "rand",
+        "bernoulli",
+        "normal_functional",
+        "normal.",
+        "normal_.",
+        "multinomial",
+        "poisson",
+        "exponential",
+        "rrelu",
+        "attention",
+        "lstm",
+        "gru",
+        "rnn_",
+        "uniform",
+        "temper."})
+    if (contains(node.op, word)) return true;
+  return false;
+}
+
+class Planner {
+ public:
+  Planner(Plan& plan, const Slots& slots)
+      : plan_(plan), sharing_(plan.tensor_count) {
+    for (const auto& input : plan.graph.inputs)
+      if (input.kind == graph::InputKind::kBuffer ||
+          input.kind == graph::InputKind::kConstant)
+        buffers_.insert(slots.tensor(input.value));
+    for (const auto& node : plan.graph.nodes) {
+      effects_.push_back(effects_of(node, slots, buffers_));
+      const auto& shared = effects_.back().shared;
+      for (std::size_t i = 1; i < shared.size(); ++i)
+        sharing_.join(shared[0], shared[i]);
+    }
+  }
+
+  void run() {
+    std::size_t begin = 0;
+    while (begin < plan_.graph.nodes.size()) {
+      const int mark = plan_.graph.nodes[begin].recompute_segment;
+      std::size_t end = begin + 1;
+      while (end < plan_.graph.nodes.size() &&
+             plan_.graph.nodes[end].recompute_segment == mark)
+        ++end;
+      if (mark >= 0) add(begin, end);
+      begin = end;
+    }
+  }
+
+ private:
+  // A node that may not be in [begin, end); none: end.
+  std::size_t misfit(std::size_t begin, std::size_t end) {
+    const auto entering = classes_entering(begin, end);
+    const auto leaving = outputs_of(begin, end);
+    for (std::size_t i = begin; i < end; ++i) {
+      for (const int slot : effects_[i].writes)
+        if (buffers_.count(slot) == 0 && entering.count(sharing_.of(slot)) > 0)
+          return i;
+      for (const int slot : plan_.steps[i].makes)
+        if (entering.count(sharing_.of(slot)) > 0 &&
+            std::count(leaving.begin(), leaving.end(), slot) > 0)
+          return i;
+    }
+    return end;
+  }
+
+  bool changed_later(std::size_t begin, std::size_t end) {
+    const auto entering = classes_entering(begin, end);
+    for (std::size_t i = end; i < effects_.size(); ++i)
+      for (const int slot : effects_[i].writes)
+        if (buffers_.count(slot) == 0 && entering.count(sharing_.of(slot)) > 0)
+          return true;
+    return false;
+  }
+
+  void add(std::size_t begin, std::size_t end) {
+    if (begin >= end) return;
+    const std::size_t out = misfit(begin, end);
+    if (out != end) {
+      add(begin, out);
+      add(out + 1, end);
+      return;
+    }
+    if (changed_later(begin, end)) return;
+    Segment segment;
+    segment.begin = begin;
+    segment.end = end;
+    const auto inside = made_in(begin, end);
+    std::set<int> buffers;
+    for (std::size_t i = end; i-- > begin;) {
+      std::set<int> seen;
+      for (const int slot : plan_.steps[i].reads) {
+        if (inside.count(slot) > 0 || !seen.insert(slot).second) continue;
+        if (buffers_.count(slot) > 0)
+          buffers.insert(slot);
+        else
+          segment.uses.push_back({i, slot});
+      }
+      segment.random = segment.random || is_random(plan_.graph.nodes[i]);
+      for (const int slot : plan_.steps[i].releases)
+        if (inside.count(slot) == 0) segment.releases.push_back(slot);
+    }
+    for (const int slot : buffers)
+      (is_written(slot) ? segment.changed_buffers : segment.buffers)
+          .push_back(slot);
+    segment.outputs = outputs_of(begin, end);
+    if (!segment.outputs.empty()) plan_.segments.push_back(std::move(segment));
+  }
+
+  std::set<int> made_in(std::size_t begin, std::size_t end) const {
+    std::set<int> made;
+    for (std::size_t i = begin; i < end; ++i)
+      made.insert(plan_.steps[i].makes.begin(), plan_.steps[i].makes.end());
+    return made;
+  }
+
+  std::set<int> classes_entering(std::size_t begin, std::size_t end) {
+    const auto inside = made_in(begin, end);
+    std::set<int> classes;
+    for (std::size_t i = begin; i < end; ++i)
+      for (const int slot : plan_.steps[i].reads)
+        if (inside.count(slot) == 0 && buffers_.count(slot) == 0)
+          classes.insert(sharing_.of(slot));
+    return classes;
+  }
+
+  std::vector<int> outputs_of(std::size_t begin, std::size_t end) const {
+    std::set<int> wanted(plan_.outputs.begin(), plan_.outputs.end());
+    for (const auto& [target, slot] : plan_.changed)
+      wanted.insert(slot);
+    for (std::size_t i = end; i < plan_.steps.size(); ++i)
+      wanted.insert(plan_.steps[i].reads.begin(), plan_.steps[i].reads.end());
+    std::vector<int> outputs;
+    for (const int slot : made_in(begin, end))
+      if (wanted.count(slot) > 0) outputs.push_back(slot);
+    return outputs;
+  }
+
+  bool is_written(int slot) {
+    for (const auto& effects : effects_)
+      for (const int written : effects.writes)
+        if (sharing_.of(written) == sharing_.of(slot)) return true;
+    return false;
+  }
+
+  Plan& plan_;
+  Sharing sharing_;
+  std::vector<Effects> effects_;
+  std::set<int> buffers_;
+};
+
+} // namespace
+
+void plan_segments(Plan& plan, const Slots& slots) {
+  const bool marked = std::any_of(
+      plan.graph.nodes.begin(), plan.graph.nodes.end(), [](const auto& node) {
+        return node.recompute_segment >= 0;
+      });
+  if (marked) Planner(plan, slots).run();
+}
+
+} // namespace temper::model

@@ -1,0 +1,97 @@
+#include "temper/train/calibrate/calibration.h"
+
+#include "temper/base/digest/hash.h"
+#include "temper/base/text.h"
+#include "temper/data/fetch/locate.h"
+
+namespace temper::train {
+namespace {
+
+plan::PlanKey key_of(const PlanRequest& request) {
+  plan::PlanKey key;
+  key.machine = plan::machine_fingerprint(request.machine);
+  key.libtorch = request.machine.libtorch.version;
+  key.temper = request.version;
+  key.model = request.model.name;
+  key.model_hash = request.model.program
+      ? graph::hash_of(request.model.program->graph)
+      : hash64(request.model.name);
+  key.batch = request.config.train.batch * request.config.train.accumulate;
+  key.input_shape = request.data.input_shape;
+  key.requests = plan::requests_of(request.config);
+  return key;
+}
+
+bool is_remembered(const PlanRequest& request) {
+  const config::Config& config = request.config;
+  return config.plan.cache == "on" && config.device != "sim" &&
+      !config.deterministic && request.data.stream == nullptr;
+}
+
+} // namespace
+
+PlanMemory plan_memory(const PlanRequest& request) {
+  PlanMemory memory;
+  memory.key = key_of(request);
+  if (is_remembered(request))
+    memory.cache =
+        plan::PlanCache(data::cache_directory(request.environment) / "plans");
+  return memory;
+}
+
+BatchLayout layout_for(
+    const plan::Setting& setting,
+    const config::Config& config) {
+  // A GPU gets bytes, in one copy, and normalises them itself.
+  const bool mixes = config.train.mixup > 0 || config.train.cutmix > 0;
+  BatchLayout layout;
+  layout.bytes = setting.device != "cpu" && !mixes;
+  layout.channels_last = layout.bytes || setting.layout == "channels_last";
+  return layout;
+}
+
+plan::Plan plan_settings(const PlanRequest& request) {
+  plan::Decision decision;
+  decision.candidates = plan::find_candidates(
+      request.machine,
+      machine::list_devices(request.machine),
+      plan::requests_of(request.config));
+  if (request.data.info.input != data::Input::image) {
+    // Without images there are no channels to put last.
+    auto& settings = decision.candidates.settings;
+    const auto pointless = [&](const plan::Setting& each) {
+      return each.layout == "channels_last" && settings.size() > 1;
+    };
+    for (std::size_t i = settings.size(); i-- > 0;)
+      if (pointless(settings[i]))
+        settings.erase(settings.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  // What a clock decides may be another setting, and other bits, next time.
+  if (request.config.deterministic)
+    return plan::plan_unmeasured(
+        decision.candidates, "deterministic = true wants the same every time");
+  const bool simulated = request.config.device == "sim";
+  if (simulated && request.config.sim.fault.empty())
+    return plan::plan_unmeasured(
+        decision.candidates, "the speed of a simulated device says nothing");
+  if (request.data.stream != nullptr)
+    return plan::plan_unmeasured(
+        decision.candidates, "a generator's samples can be taken only once");
+  PlanMemory memory = plan_memory(request);
+  decision.key = std::move(memory.key);
+  decision.cache = std::move(memory.cache);
+  decision.max_age_days = request.config.plan.max_age;
+  decision.measuring = request.measuring;
+  decision.options.seconds = request.config.plan.seconds;
+  decision.options.load = request.load;
+  decision.options.run_steps = request.run_steps;
+  // Features that are kept are computed once, whatever the epochs.
+  if (!request.config.model.freeze.empty() && request.run_steps)
+    decision.options.run_steps = *request.run_steps /
+        std::max<std::int64_t>(request.config.train.epochs, 1);
+  decision.options.progress = request.progress;
+  decision.make_rig = [&] { return make_rig(request); };
+  return plan::decide(decision);
+}
+
+} // namespace temper::train

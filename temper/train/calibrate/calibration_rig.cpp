@@ -1,0 +1,312 @@
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "temper/base/error.h"
+#include "temper/base/random/philox.h"
+#include "temper/base/text.h"
+#include "temper/libtorch/facts.h"
+#include "temper/libtorch/out_of_memory.h"
+#include "temper/memory/usage.h"
+#include "temper/train/calibrate/calibration.h"
+#include "temper/train/calibrate/parity.h"
+#include "temper/train/schedule/updates.h"
+
+namespace temper::train {
+namespace {
+
+// A batch that stays when its loader is gone.
+class OwnBatch {
+ public:
+  // `targets`: numbers or tokens of one sample's target. `most` samples of it.
+  OwnBatch(const data::Batch& from, std::size_t targets, int most)
+      : batch_(from) {
+    batch_.size = std::min(from.size, most);
+    const auto samples = static_cast<std::size_t>(batch_.size);
+    std::size_t values = samples;
+    for (const std::int64_t size : from.shape)
+      values *= static_cast<std::size_t>(size);
+    keep(batch_.inputs, values * data::bytes_of(from.element));
+    keep(batch_.labels, samples * targets * sizeof(std::int64_t));
+    keep(batch_.target_numbers, samples * targets * sizeof(float));
+    keep(batch_.indices, samples * sizeof(std::int64_t));
+  }
+
+  const data::Batch& batch() const {
+    return batch_;
+  }
+
+  // Each float up or down by one bit; other inputs stay.
+  void nudge(std::uint64_t seed) {
+    if (batch_.element != data::Element::f32) return;
+    std::size_t values = static_cast<std::size_t>(batch_.size);
+    for (const std::int64_t size : batch_.shape)
+      values *= static_cast<std::size_t>(size);
+    auto* inputs = reinterpret_cast<float*>(memory_.front().get());
+    RandomStream random(seed, 0, 0);
+    for (std::size_t i = 0; i < values; ++i)
+      inputs[i] = std::nextafter(
+          inputs[i], random.uniform(-1, 1) < 0 ? -HUGE_VALF : HUGE_VALF);
+  }
+
+ private:
+  template <class T>
+  void keep(const T*& memory, std::size_t bytes) {
+    if (memory == nullptr) return;
+    // As many words as it takes: aligned for every element.
+    auto own = std::make_unique<std::max_align_t[]>(
+        bytes / sizeof(std::max_align_t) + 1);
+    std::memcpy(own.get(), memory, bytes);
+    memory = reinterpret_cast<const T*>(own.get());
+    memory_.push_back(std::move(own));
+  }
+
+  data::Batch batch_;
+  std::vector<std::unique_ptr<std::max_align_t[]>> memory_;
+};
+
+// All that a scratch run needs, held by everyone who might still compute.
+struct Ground {
+  config::Config config;
+  RunModel model;
+  RunData data; // without a stream
+  MakeEngine make_engine;
+  std::map<std::tuple<bool, bool, int>, std::shared_ptr<OwnBatch>> batches;
+  std::optional<ParityReference> reference;
+  int most_samples = std::numeric_limits<int>::max();
+  int whole_samples = 0; // of a batch; 0: not looked at
+  std::string note; // what the user should know of the measuring
+
+  // A batch of large images may take longer than all the seconds there are: as
+  // many samples of it are measured as let a step fit several times.
+  void fit_into(double seconds) {
+    constexpr double kSteps = 24;
+    constexpr int kFew = 4;
+    using Clock = std::chrono::steady_clock;
+    const BatchLayout layout = layout_for({}, config);
+    const int whole = batch(layout).size;
+    whole_samples = whole;
+    if (whole <= kFew) return;
+    const auto take = [&](int samples) {
+      most_samples = samples;
+      batches.clear();
+    };
+    take(kFew);
+    const auto scratch = engine({});
+    step(*scratch, {}); // warm
+    const auto begin = Clock::now();
+    step(*scratch, {});
+    const std::chrono::duration<double> took = Clock::now() - begin;
+    const double most = seconds / kSteps / (took.count() / kFew);
+    take(most < whole ? std::max(kFew, static_cast<int>(most)) : whole);
+    if (most_samples < whole)
+      note =
+          cat("a step of this model takes long: ",
+              most_samples,
+              " of the ",
+              whole,
+              " samples of a batch were measured; plan.seconds allows more");
+  }
+
+  // `nudge`: 0, or which way each input is off by its last bit.
+  const data::Batch& batch(const BatchLayout& layout, int nudge = 0) {
+    auto& kept = batches[{layout.bytes, layout.channels_last, nudge}];
+    if (kept == nullptr) {
+      config::Config once = config;
+      once.loader.workers = 1;
+      once.loader.autotune = false;
+      const auto loader = train_batches(data, once, layout);
+      loader->start(0);
+      const data::Batch* first = loader->next();
+      if (first == nullptr)
+        throw Error("[train] the data has no batch to measure with.");
+      kept = std::make_shared<OwnBatch>(
+          *first,
+          static_cast<std::size_t>(std::max(data.info.target_size, 1)),
+          most_samples);
+      if (nudge > 0) kept->nudge(static_cast<std::uint64_t>(nudge));
+    }
+    return kept->batch();
+  }
+
+  std::unique_ptr<Engine> engine(const plan::Setting& setting) {
+    return make_engine(
+        {config,
+         model,
+         data,
+         setting.device,
+         layout_for(setting, config),
+         {},
+         setting.precision,
+         setting.layout == "channels_last"});
+  }
+
+  // A rate of nothing: what is computed is the same, and the weights stay those
+  // of the run's beginning.
+  void step(Engine& of, const plan::Setting& setting, int nudge = 0) {
+    libtorch::set_threads(setting.threads, 1);
+    StepOrder order;
+    order.micro_batch = micro_batch_of(config);
+    order.report = true;
+    of.step(batch(layout_for(setting, config), nudge), order);
+    of.report();
+    of.take_training_sums();
+  }
+
+  Computed computed(const plan::Setting& setting, int nudge = 0) {
+    const auto scratch = engine(setting);
+    step(*scratch, setting, nudge);
+    Computed made;
+    made.gradients = scratch->gradients();
+    for (auto& [name, tensor] : scratch->capture().tensors) {
+      const std::string front = "model.";
+      if (!starts_with(name, front)) continue;
+      const std::string plain = name.substr(front.size());
+      if (made.gradients.count(plain) == 0) made.statistics[plain] = tensor;
+    }
+    scratch->evaluate(batch(layout_for(setting, config), nudge));
+    const MetricSums sums = scratch->take_evaluation_sums();
+    made.eval_loss = sums.loss / sums.units;
+    return made;
+  }
+
+  const ParityReference& plain_and_exact(int threads) {
+    if (!reference) {
+      plan::Setting setting;
+      setting.threads = threads;
+      ParityReference made;
+      for (const int nudge : {0, 1, 2})
+        made.plain.push_back(computed(setting, nudge));
+      setting.precision = "fp64";
+      try {
+        made.exact = computed(setting);
+      } catch (const std::exception&) {
+        made.exact = made.plain.front(); // a task of floats only
+      }
+      reference = std::move(made);
+    }
+    return *reference;
+  }
+};
+
+// LibTorch has several words for it, and none of its types is known here.
+[[noreturn]] void rethrow_as_memory() {
+  try {
+    throw;
+  } catch (const std::exception& error) {
+    if (libtorch::is_out_of_memory(error)) throw plan::NoMemory(error.what());
+    throw;
+  }
+}
+
+class EngineTrial final : public plan::Trial {
+ public:
+  EngineTrial(std::shared_ptr<Ground> ground, plan::Setting setting)
+      : ground_(std::move(ground)),
+        setting_(std::move(setting)),
+        engine_(ground_->engine(setting_)) {}
+
+  void step() override try { ground_->step(*engine_, setting_); } catch (...) {
+    rethrow_as_memory();
+  }
+
+  plan::Parity parity() override try {
+    const ParityReference& reference =
+        ground_->plain_and_exact(setting_.threads);
+    return compare(ground_->computed(setting_), reference, setting_.precision);
+  } catch (...) {
+    rethrow_as_memory();
+  }
+
+ private:
+  std::shared_ptr<Ground> ground_;
+  plan::Setting setting_;
+  std::unique_ptr<Engine> engine_;
+};
+
+std::shared_ptr<Ground> ground_of(const PlanRequest& request) {
+  auto ground = std::make_shared<Ground>();
+  ground->config = request.config;
+  ground->config.train.clip = 0; // gradients are compared as they are
+  ground->config.train.clip_value = 0;
+  ground->model = request.model;
+  ground->make_engine = request.make_engine;
+  ground->data.info = request.data.info;
+  ground->data.source = request.data.source;
+  ground->data.augment = request.data.augment;
+  ground->data.val_augment = request.data.val_augment;
+  ground->data.input_shape = request.data.input_shape;
+  ground->data.train = request.data.train;
+  ground->data.train_samples = request.data.train_samples;
+  return ground;
+}
+
+class EngineRig final : public plan::Rig {
+ public:
+  explicit EngineRig(const PlanRequest& request)
+      : ground_(ground_of(request)), seconds_(request.config.plan.seconds) {}
+
+  std::string note() const override {
+    return ground_->note;
+  }
+
+  double part() const override {
+    const int whole = ground_->whole_samples;
+    return ground_->most_samples < whole
+        ? static_cast<double>(ground_->most_samples) / whole
+        : 1;
+  }
+
+  // Nothing is computed before: on another thread OpenMP would keep a second
+  // team of threads there, and what uses several would be measured too slow.
+  std::unique_ptr<plan::Trial> open(const plan::Setting& setting) override try {
+    if (!std::exchange(fitted_, true)) ground_->fit_into(seconds_);
+    return std::make_unique<EngineTrial>(ground_, setting);
+  } catch (...) {
+    rethrow_as_memory();
+  }
+
+ private:
+  std::shared_ptr<Ground> ground_;
+  double seconds_;
+  bool fitted_ = false;
+};
+
+} // namespace
+
+std::function<std::uint64_t(int)> peak_of_steps(
+    const PlanRequest& request,
+    const plan::Setting& setting) {
+  if (request.data.train == nullptr) return {};
+  return [ground = ground_of(request), setting](int samples) {
+    const auto before = memory::tensor_usage(setting.device).live_bytes;
+    const auto scratch = ground->engine(setting);
+    data::Batch part = ground->batch(layout_for(setting, ground->config));
+    part.size = std::min(part.size, samples);
+    memory::reset_tensor_peak(setting.device);
+    // The first step makes the optimiser's state, and what looks at a program
+    // while it first runs (TorchScript) runs it differently from then on.
+    constexpr int kSteps = 3;
+    for (int i = 0; i < kSteps; ++i) {
+      StepOrder order;
+      order.update = i;
+      order.report = true;
+      scratch->step(part, order);
+      scratch->report();
+      scratch->take_training_sums();
+    }
+    const auto peak = memory::tensor_usage(setting.device).peak_bytes;
+    return peak > before ? peak - before : 0;
+  };
+}
+
+std::shared_ptr<plan::Rig> make_rig(const PlanRequest& request) {
+  return std::make_shared<EngineRig>(request);
+}
+
+} // namespace temper::train

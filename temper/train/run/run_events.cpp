@@ -1,0 +1,164 @@
+#include "temper/train/run/run_events.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "temper/base/error.h"
+#include "temper/base/text.h"
+#include "temper/config/print.h"
+#include "temper/journal/run_directory.h"
+
+namespace temper::train {
+namespace {
+
+using journal::Event;
+using nlohmann::json;
+
+const char* ending_name(Ending ending) {
+  switch (ending) {
+    case Ending::kDone:
+      return "done";
+    case Ending::kEarly:
+      return "stopped early";
+    case Ending::kStopped:
+      return "stopped";
+  }
+  throw Bug("an ending outside the table");
+}
+
+void add_classes(
+    Event& event,
+    const MetricSums& val,
+    const std::vector<std::string>& classes) {
+  if (val.confusion.empty()) return;
+  json accuracies = json::array();
+  for (const double each : class_accuracies(val))
+    accuracies.push_back(std::isnan(each) ? json("NaN") : json(each));
+  event.fields.emplace_back("classes", journal::Json{json(classes).dump()});
+  event.fields.emplace_back("class_accuracy", journal::Json{accuracies.dump()});
+  event.fields.emplace_back(
+      "confusion", journal::Json{json(val.confusion).dump()});
+}
+
+} // namespace
+
+std::string plan_json(const RunPlan& plan) {
+  return json{
+      {"device", plan.engine.device},
+      {"model", plan.engine.model},
+      {"task", plan.engine.task},
+      {"loss", plan.engine.loss},
+      {"optimizer", plan.engine.optimizer},
+      {"parameters", plan.engine.parameters},
+      {"trainable", plan.engine.trainable},
+      {"source", plan.source},
+      {"train_samples", plan.train_samples},
+      {"val_samples", plan.val_samples},
+      {"test_samples", plan.test_samples},
+      {"input_shape", plan.input_shape},
+      {"updates_per_epoch", plan.updates_per_epoch},
+      {"notes", plan.notes},
+      {"settings", json::parse(plan::to_json(plan.settings))}}
+      .dump();
+}
+
+plan::Plan settings_in(const std::string& plan_json) {
+  const json read = json::parse(plan_json, nullptr, false);
+  if (!read.is_object() || !read.contains("settings"))
+    throw Error(
+        "[train] the run's plan.json is damaged: it has no settings.",
+        "Start the run again from its config.toml.");
+  return plan::plan_from_json(read["settings"].dump());
+}
+
+std::string writer_json(const RunRequest& request, const RunPlan& plan) {
+  return json{
+      {"temper", request.version},
+      {"libtorch", request.machine.libtorch.version},
+      {"device", plan.engine.device},
+      {"cpu", request.machine.cpu.model},
+      {"settings", plan::to_text(plan.settings.setting())}}
+      .dump();
+}
+
+Event run_event(
+    const std::string& name,
+    const RunRequest& request,
+    const RunPlan& plan,
+    const std::string& writer,
+    double prepare_s) {
+  return {
+      "run",
+      0,
+      {{"name", name},
+       {"id", journal::new_run_id()},
+       {"version", request.version},
+       {"config", config::to_toml(request.config)},
+       {"plan", journal::Json{plan_json(plan)}},
+       {"machine",
+        journal::Json{json::parse(machine::to_json(request.machine)).dump()}},
+       {"writer", writer},
+       {"origin", journal::Json{request.origin}},
+       {"prepare_s", prepare_s}}};
+}
+
+Event resume_event(
+    std::int64_t update,
+    const std::string& writer,
+    const std::string& origin,
+    double prepare_s) {
+  return {
+      "resume",
+      0,
+      {{"update", update},
+       {"writer", writer},
+       {"origin", journal::Json{origin}},
+       {"prepare_s", prepare_s}}};
+}
+
+Event note_event(const std::string& text, std::int64_t update) {
+  return {"note", 0, {{"text", text}, {"update", update}}};
+}
+
+Event artifact_event(const std::string& path, std::int64_t update) {
+  const std::string folder = "artifacts/";
+  return {
+      "artifact",
+      0,
+      {{"path", path},
+       {"name", starts_with(path, folder) ? path.substr(folder.size()) : path},
+       {"update", update}}};
+}
+
+std::optional<Event> system_event(
+    const std::optional<machine::SystemReading>& reading) {
+  if (!reading) return std::nullopt;
+  Event event{"system", 0, {}};
+  for (const auto& [name, value] : *reading)
+    event.fields.emplace_back(name, value);
+  return event;
+}
+
+Event end_event(const Outcome& outcome, const RunPlan& plan) {
+  Event event{
+      "end",
+      0,
+      {{"status", std::string(ending_name(outcome.ending))},
+       {"updates", outcome.updates},
+       {"seconds", outcome.seconds},
+       {"best_metric", outcome.best_metric},
+       {"best", outcome.best},
+       {"best_epoch", std::int64_t{outcome.best_epoch}},
+       {"bottleneck", bottleneck(outcome, plan)}}};
+  add_classes(event, outcome.val, plan.classes);
+  return event;
+}
+
+Event failed_event(const std::exception& error) {
+  return {
+      "end",
+      0,
+      {{"status", std::string("failed")}, {"why", std::string(error.what())}}};
+}
+
+} // namespace temper::train

@@ -1,0 +1,44 @@
+// What a run writes into the journal at its beginning and its end
+// (docs/journal.md), and plan.json.
+// Private to train/run.
+#pragma once
+
+#include <exception>
+#include <string>
+
+#include "temper/journal/event.h"
+#include "temper/machine/system_watch.h"
+#include "temper/train/run/run.h"
+
+namespace temper::train {
+
+std::string plan_json(const RunPlan& plan);
+// Of such a text; Error when it has none.
+plan::Plan settings_in(const std::string& plan_json);
+
+// What must be the same for a resumed run to be bit-identical.
+std::string writer_json(const RunRequest& request, const RunPlan& plan);
+
+// `prepare_s`: what it took to open the data, build the model and measure.
+journal::Event run_event(
+    const std::string& name,
+    const RunRequest& request,
+    const RunPlan& plan,
+    const std::string& writer,
+    double prepare_s);
+journal::Event resume_event(
+    std::int64_t update,
+    const std::string& writer,
+    const std::string& origin,
+    double prepare_s);
+// A file that the run left in its directory.
+journal::Event artifact_event(const std::string& path, std::int64_t update);
+// Nothing when there is no reading.
+std::optional<journal::Event> system_event(
+    const std::optional<machine::SystemReading>& reading);
+// With the confusion matrix and each class's accuracy where there are classes.
+journal::Event note_event(const std::string& text, std::int64_t update);
+journal::Event end_event(const Outcome& outcome, const RunPlan& plan);
+journal::Event failed_event(const std::exception& error);
+
+} // namespace temper::train

@@ -1,0 +1,75 @@
+// A loader's batch as tensors on the model's device: one copy at most, bytes
+// normalised there, and slices of it. Includes torch: see task.h.
+// Private to train/torch.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "temper/config/config.h"
+#include "temper/data/loader/loader.h"
+#include "temper/train/setup/run_data.h"
+#include "temper/train/task/task.h"
+
+namespace temper::train {
+
+struct BatchPlan {
+  at::Device device = at::kCPU;
+  bool channels_last = false; // how the loader lays images out
+  bool images = true;
+  bool model_channels_last = false; // what bytes become on the device
+  // Bytes become (x / 255 - mean) / deviation on the device.
+  std::vector<float> mean;
+  std::vector<float> deviation;
+  std::vector<std::int64_t> target_shape; // of one target; empty: a label
+};
+
+// Of batches of this data in this layout, on their way to that device.
+BatchPlan plan_batches(
+    const std::string& device,
+    const BatchLayout& layout,
+    const RunData& data);
+
+// The loader's memory as tensors on the CPU, bytes as they are: valid as long
+// as `batch`.
+Batch on_host(const data::Batch& batch, const BatchPlan& plan);
+
+// The one way of batches to the device: one copy of inputs and of targets each,
+// none on the CPU. Bytes are normalised where they arrive.
+class BatchMover {
+ public:
+  // Floating-point inputs and targets become numbers of that type.
+  explicit BatchMover(const BatchPlan& plan, at::ScalarType type = at::kFloat);
+  Batch moved(const Batch& host) const;
+
+ private:
+  at::Device device_;
+  bool images_;
+  bool channels_last_;
+  at::ScalarType type_;
+  at::Tensor mean_; // undefined: none to take away
+  at::Tensor deviation_;
+};
+
+// Samples begin .. begin + count.
+Batch slice(const Batch& batch, std::int64_t begin, std::int64_t count);
+
+// With mixup or cutmix: inputs and soft targets of its own on the CPU, drawn
+// from (seed, epoch, number of the batch).
+struct MixPlan {
+  double mixup = 0;
+  double cutmix = 0;
+  double label_smoothing = 0;
+  int classes = 0;
+  std::uint64_t seed = 0;
+};
+Batch mixed(
+    const data::Batch& batch,
+    const BatchPlan& plan,
+    const MixPlan& mix,
+    std::uint32_t epoch);
+
+// Error, naming the sample, when a label is none of the model's classes.
+void check_labels(const data::Batch& batch, std::int64_t classes);
+
+} // namespace temper::train

@@ -1,0 +1,440 @@
+// What a run shows: the start-up table, the live line, the classes at the end
+// and what to try next.
+#include "temper/cli/view/train_view.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+#include "temper/base/text.h"
+#include "temper/cli/terminal/figures.h"
+#include "temper/cli/view/train_ending.h"
+
+namespace temper::cli {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+train::Glimpse a_glimpse() {
+  train::Glimpse glimpse;
+  glimpse.epoch = 1;
+  glimpse.epochs = 3;
+  glimpse.step = 117;
+  glimpse.steps = 469;
+  glimpse.loss = 0.43214;
+  glimpse.accuracy = 0.8512;
+  glimpse.lr = 0.003;
+  glimpse.samples_per_s = 12345;
+  glimpse.waiting = 0.031;
+  glimpse.memory_bytes = 123 << 20;
+  return glimpse;
+}
+
+TEST(LiveLine, has_everything_that_tells_how_it_goes) {
+  EXPECT_THAT(
+      glimpse_text(a_glimpse(), 12, "images", 140),
+      AllOf(
+          HasSubstr("epoch 2/3 [=====                   ] 117/469"),
+          HasSubstr("loss 0.4321"),
+          HasSubstr("acc 85.12 %"),
+          HasSubstr("lr 0.003"),
+          HasSubstr("12345 images/s"),
+          HasSubstr("12.0 s left"),
+          HasSubstr("123 MiB"),
+          HasSubstr("waits 3 %")));
+}
+
+TEST(LiveLine, on_a_narrow_terminal_the_bar_goes_before_the_words) {
+  const std::string line = glimpse_text(a_glimpse(), 12, "images", 105);
+  EXPECT_THAT(line, AllOf(Not(HasSubstr("[")), HasSubstr("waits 3 %")));
+  for (const int width : {40, 80, 100, 110, 120})
+    EXPECT_LT(
+        glimpse_text(a_glimpse(), 12, "images", width).size(),
+        static_cast<std::size_t>(width));
+}
+
+// Cut anywhere else, "12345 images/s" would read as another number.
+TEST(LiveLine, leaves_whole_fields_out_and_cuts_none) {
+  const std::string all = glimpse_text(a_glimpse(), 12, "images", 200);
+  const std::string fields = all.substr(all.find("117/469"));
+  std::set<std::string> known{"epoch 2/3 117/469"};
+  for (std::size_t at = 0; at != std::string::npos;) {
+    const auto end = fields.find("  ", at);
+    known.insert(fields.substr(at, end - at));
+    at = end == std::string::npos ? end : end + 2;
+  }
+  for (int width = 1; width < 130; ++width) {
+    const std::string line = glimpse_text(a_glimpse(), 12, "images", width);
+    EXPECT_LT(line.size(), static_cast<std::size_t>(std::max(width, 1)))
+        << line;
+    if (line.empty() || contains(line, "[")) continue;
+    for (std::size_t at = 0; at != std::string::npos;) {
+      const auto end = line.find("  ", at);
+      EXPECT_EQ(known.count(line.substr(at, end - at)), 1U) << line;
+      at = end == std::string::npos ? end : end + 2;
+    }
+  }
+  EXPECT_THAT(
+      glimpse_text(a_glimpse(), 12, "images", 60),
+      AllOf(HasSubstr("loss 0.4321"), HasSubstr("12.0 s left")));
+}
+
+TEST(LiveLine, time_left_and_speed_are_of_the_same_seconds) {
+  Pace pace;
+  auto now = Pace::Clock::now();
+  train::Glimpse glimpse = a_glimpse();
+  glimpse.samples = 64;
+  glimpse.steps = 900;
+  for (glimpse.step = 1; glimpse.step <= 700; ++glimpse.step) {
+    // The first step warms up; half way it becomes three times as slow.
+    now += std::chrono::milliseconds(glimpse.step > 350 ? 300 : 100);
+    const auto reading = pace.see(glimpse, now);
+    if (glimpse.step == 1) {
+      EXPECT_EQ(reading.samples_per_s, 0);
+      EXPECT_TRUE(std::isnan(reading.left_s));
+      continue;
+    }
+    EXPECT_NEAR(
+        reading.left_s * reading.samples_per_s,
+        static_cast<double>(64 * (glimpse.steps - glimpse.step)),
+        1e-3);
+  }
+  EXPECT_NEAR(pace.see(glimpse, now).left_s, 199 * 0.3, 2);
+  glimpse.step = 1; // the next epoch
+  EXPECT_TRUE(std::isnan(pace.see(glimpse, now).left_s));
+}
+
+TEST(Figures, large_and_small_ones_have_four_digits_at_most) {
+  EXPECT_EQ(figure_text(0.43214), "0.4321");
+  EXPECT_EQ(figure_text(12.34567), "12.3457");
+  EXPECT_EQ(figure_text(123.4567), "123.5");
+  EXPECT_EQ(figure_text(45678.9), "45679");
+  EXPECT_EQ(figure_text(11777662985.1022), "1.178e+10");
+  EXPECT_EQ(figure_text(-1e33), "-1e+33");
+  EXPECT_EQ(figure_text(0.0000432), "4.3e-05");
+  EXPECT_EQ(figure_text(0), "0.0000");
+  EXPECT_EQ(figure_text(std::nan("")), "-");
+  EXPECT_EQ(figure_text(HUGE_VAL), "inf");
+}
+
+TEST(LiveLine, has_how_far_trackers_are_behind_even_when_it_is_narrow) {
+  EXPECT_EQ(backlog_text({}), "");
+  EXPECT_EQ(backlog_text({1240, 0}), "mlflow 1,240 behind");
+  const std::string both = backlog_text({7, 2});
+  EXPECT_EQ(both, "mlflow 7 behind, tensorboard 2 behind");
+  for (const int width : {80, 140})
+    EXPECT_THAT(
+        glimpse_text(a_glimpse(), 12, "images", width, both), HasSubstr(both));
+  EXPECT_THAT(
+      glimpse_text(a_glimpse(), 12, "images", 140), Not(HasSubstr("behind")));
+}
+
+TEST(LiveLine, says_nothing_that_is_not_known) {
+  train::Glimpse glimpse = a_glimpse();
+  glimpse.steps = 0; // a stream
+  glimpse.accuracy = std::nan("");
+  glimpse.memory_bytes = 0;
+  EXPECT_THAT(
+      glimpse_text(glimpse, std::nan(""), "samples", 140),
+      AllOf(
+          HasSubstr("step 117"),
+          Not(HasSubstr("acc")),
+          Not(HasSubstr("left")),
+          Not(HasSubstr("iB"))));
+}
+
+TEST(StartTable, has_model_parameters_data_and_device) {
+  train::RunPlan plan;
+  plan.engine.model = "resnet18";
+  plan.engine.parameters = 11181642;
+  plan.engine.trainable = 5130;
+  plan.settings.device = {"mps", "4x faster than the CPU"};
+  plan.settings.layout = {"contiguous", "the only one"};
+  plan.settings.threads = {"8", "as asked"};
+  plan.settings.precision = {"fp32", "as asked"};
+  plan.source = "folder:photos";
+  plan.train_samples = 900;
+  plan.val_samples = 100;
+  plan.input_shape = {3, 224, 224};
+  plan.classes = {"cat", "dog"};
+  EXPECT_THAT(
+      plan_text(plan, {}),
+      AllOf(
+          HasSubstr("resnet18, 11,181,642 parameters, 5,130 of them trained"),
+          HasSubstr(
+              "900 images of 3 x 224 x 224 to train on, 100 to validate, 2 "),
+          HasSubstr("learning rate 0.001 cosine"),
+          HasSubstr("mps, contiguous, 8 threads, fp32"),
+          HasSubstr("device    mps (4x faster than the CPU)")));
+}
+
+TEST(StartTable, has_reasons_that_were_measured_and_the_others_as_details) {
+  train::RunPlan plan;
+  plan.settings.device = {"cpu", "nothing else to choose from"};
+  plan.settings.threads = {"1", "33.1 ms a step, 2 threads: 405 ms"};
+  EXPECT_THAT(
+      plan_text(plan, {}, 100, false),
+      AllOf(
+          HasSubstr("threads   1 (33.1 ms a step"),
+          Not(HasSubstr("nothing else"))));
+  EXPECT_THAT(
+      plan_text(plan, {}, 100, true),
+      HasSubstr("cpu (nothing else to choose from)"));
+}
+
+TEST(StartTable, is_wrapped_between_words_within_the_window) {
+  train::RunPlan plan;
+  plan.engine.model = "resnet18";
+  plan.settings.threads = {"1", "33.1 ms a step, 2 threads: 405 ms"};
+  plan.source = "folder:photos";
+  plan.notes = {"a note of more words than a narrow window has room for"};
+  for (const int width : {44, 60, 80, 120})
+    for (const std::string& line : split(plan_text(plan, {}, width), '\n'))
+      EXPECT_LE(line.size(), static_cast<std::size_t>(width)) << line;
+}
+
+TEST(StartTable, one_epoch_of_warm_up_is_no_plural) {
+  train::RunPlan plan;
+  plan.settings.threads = {"1", "as asked"};
+  config::Config config;
+  config.schedule.warmup = 1;
+  EXPECT_THAT(plan_text(plan, config), HasSubstr("after 1 epoch of warm-up"));
+  config.schedule.warmup = 0.5;
+  EXPECT_THAT(
+      plan_text(plan, config), HasSubstr("after 0.5 epochs of warm-up"));
+}
+
+TEST(StartTable, one_is_no_plural) {
+  train::RunPlan plan;
+  plan.updates_per_epoch = 1;
+  plan.settings.threads = {"1", "as asked"};
+  EXPECT_THAT(plan_text(plan, {}), HasSubstr(", 1 update an epoch, "));
+}
+
+TEST(EndTable, one_is_no_plural) {
+  Console console(Environment{});
+  TrainView view(console, {});
+  train::RunResult result;
+  result.outcome.ending = train::Ending::kStopped;
+  result.outcome.updates = 1;
+  testing::internal::CaptureStdout();
+  view.finish(result);
+  EXPECT_THAT(
+      testing::internal::GetCapturedStdout(),
+      HasSubstr("stopped   1 update in"));
+}
+
+TEST(EndTable, one_that_stopped_early_says_since_when) {
+  Console console(Environment{});
+  TrainView view(console, {});
+  config::Config config;
+  config.train.early_stop = 2;
+  testing::internal::CaptureStdout();
+  train::RunPlan plan;
+  plan.settings.threads = {"1", "as asked"};
+  view.start(plan, config);
+  train::RunResult result;
+  result.outcome.ending = train::Ending::kEarly;
+  result.outcome.best_metric = "val_accuracy";
+  result.outcome.best_epoch = 2; // a tie, which the loss broke
+  result.outcome.improved_epoch = 0;
+  view.finish(result);
+  EXPECT_THAT(
+      testing::internal::GetCapturedStdout(),
+      AllOf(
+          HasSubstr(
+              "stopped early: val_accuracy has not improved since epoch 1"),
+          HasSubstr("(early_stop = 2)")));
+}
+
+std::string forecast_line(
+    std::int64_t measured,
+    std::int64_t forecast,
+    bool verbose = false) {
+  Console console(Environment{});
+  console.set_verbose(verbose);
+  TrainView view(console, {});
+  testing::internal::CaptureStdout();
+  view.see(journal::Event{
+      "forecast_check",
+      0,
+      {{"measured_bytes", measured << 20},
+       {"forecast_bytes", forecast << 20},
+       {"error",
+        static_cast<double>(forecast - measured) /
+            static_cast<double>(measured)}}});
+  return testing::internal::GetCapturedStdout();
+}
+
+TEST(ForecastLine, is_there_only_when_the_peak_is_another) {
+  EXPECT_EQ(forecast_line(100, 104), "");
+  EXPECT_EQ(
+      forecast_line(100, 104, true),
+      "  memory    peak 100 MiB of tensors, as forecast\n");
+  EXPECT_EQ(
+      forecast_line(2, 25),
+      "  memory    peak 2.0 MiB of tensors, forecast 25.0 MiB\n");
+}
+
+// Class c is right in `right[c]` of 10, and else taken for the class after it.
+train::MetricSums confused(const std::vector<int>& right) {
+  train::MetricSums sums;
+  sums.classes = static_cast<int>(right.size());
+  sums.confusion.resize(right.size() * right.size());
+  for (std::size_t c = 0; c < right.size(); ++c) {
+    sums.confusion[c * right.size() + c] = right[c];
+    sums.confusion[c * right.size() + (c + 1) % right.size()] += 10 - right[c];
+    sums.predictions += 10;
+    sums.correct += right[c];
+  }
+  sums.samples = sums.predictions;
+  return sums;
+}
+
+TEST(ClassTable, shows_the_worst_first_and_what_they_are_taken_for) {
+  EXPECT_EQ(
+      class_table(confused({9, 3, 10}), {"cat", "dog", "owl"}, 10),
+      "  class  accuracy  samples  most often taken for\n"
+      "  dog      30.0 %       10  owl (70.0 %)\n"
+      "  cat      90.0 %       10  dog (10.0 %)\n"
+      "  owl     100.0 %       10  -\n");
+}
+
+TEST(ClassTable, shows_at_most_so_many) {
+  const std::string table = class_table(confused({9, 8, 2, 5, 7}), {}, 2);
+  EXPECT_THAT(
+      table,
+      AllOf(
+          HasSubstr("class 2"),
+          HasSubstr("class 3"),
+          Not(HasSubstr("class 4  ")),
+          HasSubstr("and 3 classes with 70.0 % or more")));
+}
+
+TEST(ClassTable, is_not_there_without_classes_and_short_when_all_is_right) {
+  EXPECT_THAT(class_table({}, {}, 10), IsEmpty());
+  EXPECT_EQ(
+      class_table(confused({10, 10}), {}, 10),
+      "  all 20 validation samples are classified correctly\n");
+  train::MetricSums one = confused({5, 10});
+  one.confusion[2] = one.confusion[3] = 0; // no sample of the second
+  EXPECT_THAT(class_table(one, {}, 10), Not(HasSubstr("nan")));
+}
+
+train::RunResult a_result() {
+  train::RunResult result;
+  result.directory = {"runs/x"};
+  result.outcome.best = 0.8;
+  result.outcome.best_epoch = 9;
+  result.plan.source = "folder:photos";
+  result.plan.val_samples = 100;
+  result.plan.input_shape = {3, 32, 32};
+  return result;
+}
+
+TEST(NextSteps, a_stopped_run_is_to_be_resumed) {
+  train::RunResult result = a_result();
+  result.outcome.ending = train::Ending::kStopped;
+  config::Config config;
+  auto advice = next_steps(result, config, "before");
+  ASSERT_THAT(advice, SizeIs(1));
+  EXPECT_EQ(advice[0].first, "temper train --resume x");
+  config.run.dir = "elsewhere";
+  EXPECT_EQ(
+      next_steps(result, config, "")[0].first,
+      "temper train --resume x --set run.dir=elsewhere");
+}
+
+TEST(NextSteps, a_run_that_still_improved_is_trained_on_from_its_weights) {
+  config::Config config;
+  config.run.name = "x"; // the new one gets a name of its own
+  EXPECT_EQ(
+      next_steps(a_result(), config, "")[0].first,
+      "temper train --from runs/x --epochs 10");
+  config.run.dir = "elsewhere";
+  EXPECT_EQ(
+      next_steps(a_result(), config, "")[0].first,
+      "temper train --from runs/x --epochs 10 --set run.dir=elsewhere");
+  train::RunResult past = a_result();
+  past.outcome.best_epoch = 4;
+  EXPECT_THAT(
+      advice_text(next_steps(past, {}, "")), Not(HasSubstr("--epochs")));
+}
+
+// The same accuracies of `times` as many samples.
+train::MetricSums more_of(train::MetricSums sums, std::int64_t times) {
+  sums.predictions *= times;
+  sums.correct *= times;
+  sums.samples *= times;
+  return sums;
+}
+
+TEST(NextSteps, one_that_overfits_gets_something_against_it) {
+  train::RunResult result = a_result();
+  result.plan.updates_per_epoch = 10;
+  result.outcome.updates = 100;
+  result.outcome.train = more_of(confused({10, 10}), 100);
+  result.outcome.val = more_of(confused({8, 9}), 10);
+  config::Config config;
+  EXPECT_EQ(
+      next_steps(result, config, "")[0].second,
+      "it overfits: 100 % on training data, 85 % on validation data");
+  EXPECT_THAT(
+      next_steps(result, config, "")[0].first, HasSubstr("data.augment=cifar"));
+  config.data.augment = "strong";
+  EXPECT_THAT(
+      next_steps(result, config, "")[0].first, HasSubstr("weight_decay"));
+}
+
+TEST(NextSteps, a_gap_that_may_be_chance_is_no_overfitting) {
+  train::RunResult result = a_result();
+  result.plan.updates_per_epoch = 10;
+  result.outcome.updates = 100;
+  result.outcome.train = confused({10, 10});
+  result.outcome.val = confused({8, 9}); // of 20 samples
+  EXPECT_THAT(
+      advice_text(next_steps(result, {}, "")), Not(HasSubstr("overfits")));
+  result.outcome.train = more_of(confused({10, 10}), 100);
+  result.outcome.val = more_of(confused({8, 9}), 100);
+  EXPECT_THAT(advice_text(next_steps(result, {}, "")), HasSubstr("overfits"));
+  result.outcome.updates = 20; // two epochs: it has hardly begun
+  EXPECT_THAT(
+      advice_text(next_steps(result, {}, "")), Not(HasSubstr("overfits")));
+}
+
+TEST(NextSteps, one_that_diverged_is_to_have_a_lower_rate_and_not_trained_on) {
+  train::RunResult result = a_result();
+  result.plan.classes = {"cat", "dog"};
+  result.outcome.train = confused({5, 5});
+  result.outcome.train.units = 20;
+  result.outcome.train.loss = 20 * 1e6;
+  config::Config config;
+  config.optimizer.lr = 0.02;
+  EXPECT_EQ(
+      next_steps(result, config, "")[0].first,
+      "temper train runs/x/config.toml --lr 0.002");
+  EXPECT_THAT(
+      advice_text(next_steps(result, config, "")), Not(HasSubstr("--from")));
+  config.optimizer.lr = 1000; // a tenth of it is no better
+  EXPECT_THAT(
+      next_steps(result, config, "")[0].first, testing::EndsWith("--lr 0.001"));
+}
+
+TEST(NextSteps, at_most_three_with_comparison_and_export) {
+  const auto advice = next_steps(a_result(), {}, "before");
+  EXPECT_THAT(advice, SizeIs(3));
+  EXPECT_THAT(
+      advice_text(advice),
+      AllOf(
+          HasSubstr("temper runs compare before x\n"),
+          HasSubstr("temper export runs/x --to net.pt2\n")));
+}
+
+} // namespace
+} // namespace temper::cli

@@ -1,0 +1,475 @@
+// Another source means what the training source meant: classes and columns by
+// name, whatever their order and number, for every kind of source.
+#include "temper/data/open/fit.h"
+#include "tests/data/format/npy_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <set>
+
+#include "temper/base/text.h"
+#include "temper/data/open/open.h"
+#include "temper/data/pack/pack.h"
+#include "tests/complaint.h"
+#include "tests/data/format_bytes.h"
+#include "tests/data/small_image.h"
+#include "tests/data/tar_writer.h"
+#include "tests/temp_folder.h"
+
+namespace temper::data {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using tests::complaint;
+using tests::TempFolder;
+
+// Training knows the classes 1 to 3, or a to c; the other source has 2, 3 and
+// 9 samples of a class that training lacks.
+struct KindOfSource {
+  std::string name;
+  std::function<std::string(const TempFolder&)> train;
+  std::function<std::string(const TempFolder&)> other;
+  // Which class a sample is, by its input.
+  std::function<std::int64_t(const Sample&)> truth;
+  std::string unseen; // its name
+};
+
+std::string folder_of(
+    const TempFolder& folder,
+    const std::string& name,
+    const std::vector<std::pair<std::string, int>>& classes,
+    int images) {
+  for (const auto& [label, red] : classes)
+    for (int i = 0; i < images; ++i)
+      folder.write(cat(name, "/", label, "/", i, ".ppm"), small_image(red));
+  return folder.text(name);
+}
+
+std::string tar_of(
+    const TempFolder& folder,
+    const std::string& name,
+    const std::vector<int>& labels) {
+  std::string tar;
+  for (const int label : labels)
+    for (int i = 0; i < 9; ++i) {
+      const std::string key = cat(label, "-", i);
+      tar += tar_member(key + ".ppm", small_image(label));
+      tar += tar_member(key + ".cls", cat(label));
+    }
+  return folder.write(name, tar + tar_end()).string();
+}
+
+std::string arrays_of(
+    const TempFolder& folder,
+    const std::string& name,
+    const std::vector<int>& labels) {
+  const std::size_t count = labels.size() * 9;
+  std::string x = npy_file("|u1", cat("(", count, ", 2, 2)"));
+  std::string y = npy_file("|u1", cat("(", count, ",)"));
+  for (const int label : labels)
+    for (int i = 0; i < 9; ++i) {
+      x += std::string(4, static_cast<char>(label));
+      y += byte(label);
+    }
+  folder.write(cat(name, "/x.npy"), x);
+  folder.write(cat(name, "/y.npy"), y);
+  return folder.text(name);
+}
+
+std::string table_of(
+    const TempFolder& folder,
+    const std::string& name,
+    const std::string& header,
+    const std::vector<std::string>& rows) {
+  std::string text = header + "\n";
+  for (const std::string& row : rows)
+    for (int i = 0; i < 9; ++i)
+      text += row + "\n";
+  return folder.write(name, text).string();
+}
+
+std::int64_t red_of(const Sample& sample) {
+  return sample.image.pixels()[0];
+}
+
+std::vector<KindOfSource> kinds() {
+  return {
+      {"folder",
+       [](const TempFolder& folder) {
+         return cat(
+             "folder:",
+             folder_of(folder, "tr", {{"a", 0}, {"b", 1}, {"c", 2}}, 9));
+       },
+       [](const TempFolder& folder) {
+         return cat(
+             "folder:",
+             folder_of(folder, "va", {{"a0", 77}, {"b", 1}, {"c", 2}}, 9));
+       },
+       red_of,
+       "a0"},
+      {"pack",
+       [](const TempFolder& folder) {
+         const std::string from =
+             cat("folder:",
+                 folder_of(folder, "tr", {{"a", 0}, {"b", 1}, {"c", 2}}, 9));
+         write_pack(open_source(from, {}), folder / "tr.tpk");
+         return cat("pack:", folder.text("tr.tpk"));
+       },
+       [](const TempFolder& folder) {
+         const std::string from =
+             cat("folder:",
+                 folder_of(folder, "va", {{"a0", 77}, {"b", 1}, {"c", 2}}, 9));
+         write_pack(open_source(from, {}), folder / "va.tpk");
+         return cat("pack:", folder.text("va.tpk"));
+       },
+       red_of,
+       "a0"},
+      {"tar",
+       [](const TempFolder& folder) {
+         return cat("tar:", tar_of(folder, "tr.tar", {0, 1, 2}));
+       },
+       [](const TempFolder& folder) {
+         return cat("tar:", tar_of(folder, "va.tar", {5, 2, 1}));
+       },
+       red_of,
+       "5"},
+      {"npy",
+       [](const TempFolder& folder) {
+         return cat("npy:", arrays_of(folder, "tr", {0, 1, 2}));
+       },
+       [](const TempFolder& folder) {
+         return cat("npy:", arrays_of(folder, "va", {2, 1, 4}));
+       },
+       red_of,
+       "4"},
+      {"csv_of_words",
+       [](const TempFolder& folder) {
+         return cat(
+             "csv:",
+             table_of(
+                 folder,
+                 "tr.csv",
+                 "x,city,animal",
+                 {"1,rome,a", "2,oslo,b", "2,bern,c"}));
+       },
+       [](const TempFolder& folder) { // other order, one category less
+         return cat(
+             "csv:",
+             table_of(
+                 folder,
+                 "va.csv",
+                 "animal,city,x",
+                 {"yak,oslo,3", "c,bern,2", "b,oslo,3"}));
+       },
+       // The inputs are x, bern, oslo, rome.
+       [](const Sample& sample) {
+         return sample.numbers[3] == 1 ? 0 : sample.numbers[2] == 1 ? 1 : 2;
+       },
+       "yak"},
+      {"csv_of_numbers",
+       [](const TempFolder& folder) {
+         return cat(
+             "csv:",
+             table_of(folder, "tr.csv", "x,y", {"10,1", "20,2", "30,3"}));
+       },
+       [](const TempFolder& folder) {
+         return cat(
+             "csv:",
+             table_of(folder, "va.csv", "y,x", {"2,20", "3,30", "7,20"}));
+       },
+       [](const Sample& sample) {
+         return static_cast<std::int64_t>(
+             std::lround(static_cast<double>(sample.numbers[0]) + 1));
+       },
+       "7"},
+  };
+}
+
+class OtherSource : public testing::TestWithParam<KindOfSource> {
+ protected:
+  void SetUp() override {
+    OpenOptions options;
+    options.val_fraction = 0;
+    train_ = open_source(GetParam().train(folder_), options);
+    options_.schema = train_.schema;
+  }
+  std::shared_ptr<const IndexedSource> open(const std::string& name) {
+    return open_other(name, "validation", options_, notes_);
+  }
+
+  TempFolder folder_;
+  Splits train_;
+  OpenOptions options_;
+  std::vector<std::string> notes_;
+};
+
+TEST_P(OtherSource, IsUsedWholeAndHasTheClassesOfTraining) {
+  EXPECT_EQ(train_.train->size(), 27); // nothing is split off
+  const auto other = open(GetParam().other(folder_));
+  EXPECT_EQ(other->info().classes, train_.schema->classes);
+  ASSERT_EQ(other->size(), 18);
+  Sample sample;
+  for (std::int64_t i = 0; i < other->size(); ++i) {
+    other->read(i, sample);
+    EXPECT_EQ(sample.label, GetParam().truth(sample)) << other->describe(i);
+    EXPECT_EQ(other->label(i), sample.label);
+  }
+  EXPECT_THAT(
+      notes_,
+      testing::Contains(AllOf(
+          HasSubstr("validation: 9 of 27 samples have a class that training "
+                    "lacks"),
+          HasSubstr(cat(GetParam().unseen, " (9)")),
+          HasSubstr("not scored"))));
+}
+
+TEST_P(OtherSource, IsRefusedForWhatTrainingLacksWhereThatIsAskedFor) {
+  options_.unseen_is_error = true;
+  const std::string name = GetParam().other(folder_);
+  EXPECT_THAT(
+      complaint([&] { open(name); }),
+      AllOf(
+          HasSubstr(cat(GetParam().unseen, " (9)")), HasSubstr("data.unseen")));
+}
+
+TEST_P(OtherSource, OfTheTrainingFilesGivesTheSamplesOfTraining) {
+  const auto same = open(GetParam().train(folder_));
+  EXPECT_THAT(notes_, IsEmpty());
+  ASSERT_EQ(same->size(), train_.train->size());
+  std::multiset<std::pair<std::vector<float>, std::int64_t>> ours;
+  std::multiset<std::pair<std::vector<float>, std::int64_t>> theirs;
+  Sample sample;
+  for (std::int64_t i = 0; i < same->size(); ++i) {
+    same->read(i, sample);
+    ours.emplace(sample.numbers, sample.label);
+    train_.train->read(i, sample);
+    theirs.emplace(sample.numbers, sample.label);
+  }
+  EXPECT_EQ(ours, theirs);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Kinds,
+    OtherSource,
+    testing::ValuesIn(kinds()),
+    [](const auto& each) { return each.param.name; });
+
+class OtherTable : public testing::Test {
+ protected:
+  void SetUp() override {
+    OpenOptions options;
+    options.val_fraction = 0;
+    options_.schema = open_source(
+                          cat("csv:",
+                              table_of(
+                                  folder_,
+                                  "tr.csv",
+                                  "x,city,y",
+                                  {"1,rome,0.5", "2,oslo,1.5", "6,bern,2.5"})),
+                          options)
+                          .schema;
+  }
+  std::shared_ptr<const IndexedSource> open(
+      const std::string& header,
+      const std::vector<std::string>& rows) {
+    return open_other(
+        cat("csv:", table_of(folder_, "va.csv", header, rows)),
+        "test",
+        options_,
+        notes_);
+  }
+
+  TempFolder folder_;
+  OpenOptions options_;
+  std::vector<std::string> notes_;
+};
+
+TEST_F(OtherTable, AnUnseenCategoryIsNoCategoryAndCounted) {
+  const auto other = open("x,city,y", {"3,paris,1", "3,oslo,2"});
+  Sample sample;
+  other->read(0, sample);
+  const auto mean = testing::FloatNear(0, 1e-6F);
+  EXPECT_THAT(sample.numbers, ElementsAre(mean, 0, 0, 0));
+  other->read(9, sample);
+  EXPECT_THAT(sample.numbers, ElementsAre(mean, 0, 1, 0)); // bern, oslo, rome
+  EXPECT_THAT(
+      notes_,
+      ElementsAre(AllOf(
+          HasSubstr("test: column 'city' of 9 rows"), HasSubstr("paris (9)"))));
+  options_.unseen_is_error = true;
+  EXPECT_THAT(
+      complaint([&] { open("x,city,y", {"3,paris,1"}); }),
+      HasSubstr("paris (9)"));
+}
+
+TEST_F(OtherTable, AMissingColumnIsNamedAndAnotherOneNoted) {
+  EXPECT_THAT(
+      complaint([&] { open("x,town,y", {"3,oslo,1"}); }),
+      AllOf(
+          HasSubstr("lacks 1 column that training has: 'city'"),
+          HasSubstr("Its columns are x, town, y")));
+  EXPECT_THAT(
+      complaint([&] { open("x,city,z", {"3,oslo,1"}); }),
+      HasSubstr("no column 'y'"));
+  open("extra,x,city,y", {"7,3,oslo,1"});
+  EXPECT_THAT(notes_, ElementsAre(HasSubstr("'extra'")));
+}
+
+TEST_F(OtherTable, TextWhereTrainingHasNumbersIsRefusedWithItsLine) {
+  EXPECT_THAT(
+      complaint([&] {
+        open("x,city,y", {"3,oslo,1", "many,oslo,1"});
+      }),
+      AllOf(HasSubstr("column 'x'"), HasSubstr("line 11 says 'many'")));
+}
+
+TEST_F(OtherTable, CategoriesOfNumbersStayCategories) {
+  OpenOptions options;
+  options.val_fraction = 0;
+  options_.schema =
+      open_source(
+          cat("csv:",
+              table_of(folder_, "zip.csv", "zip,y", {"1a,p", "2,q", "3,p"})),
+          options)
+          .schema;
+  const auto other = open("zip,y", {"3,p", "2,q"}); // no letter in it
+  Sample sample;
+  other->read(0, sample);
+  EXPECT_THAT(sample.numbers, ElementsAre(0, 0, 1));
+}
+
+TEST(Limits, TakeSamplesOfAllClassesFromSortedFolders) {
+  const TempFolder folder;
+  folder_of(folder, "p/train", {{"a", 0}, {"b", 1}, {"c", 2}}, 30);
+  folder_of(folder, "p/val", {{"a", 0}, {"b", 1}, {"c", 2}}, 30);
+  OpenOptions options;
+  options.limit = 20;
+  options.limit_val = 20;
+  const Splits parts = open_source(cat("folder:", folder.text("p")), options);
+  for (const auto* part : {parts.train.get(), parts.val.get()}) {
+    ASSERT_EQ(part->size(), 20);
+    std::set<std::int64_t> labels;
+    for (std::int64_t i = 0; i < part->size(); ++i)
+      labels.insert(*part->label(i));
+    EXPECT_EQ(labels.size(), 3U);
+  }
+}
+
+TEST(OtherText, HasTheCharactersOfTraining) {
+  const TempFolder folder;
+  OpenOptions options;
+  options.sequence = 2;
+  options.val_fraction = 0;
+  const auto train = open_source(
+      cat("text:chars:", folder.write("tr.txt", "cabcab").string()), options);
+  EXPECT_THAT(train.schema->vocabulary, ElementsAre("a", "b", "c"));
+  options.schema = train.schema;
+  std::vector<std::string> notes;
+  const auto other = open_other(
+      cat("text:chars:",
+          folder
+              .write(
+                  "va.txt",
+                  "b\xc3\xa9"
+                  "cxbxc")
+              .string()),
+      "validation",
+      options,
+      notes);
+  EXPECT_EQ(other->info().vocabulary, 3);
+  Sample sample;
+  other->read(0, sample);
+  EXPECT_THAT(
+      sample.tokens, ElementsAre(1, 2)); // b, c: what was between is out
+  EXPECT_THAT(
+      notes,
+      ElementsAre(AllOf(HasSubstr("3 characters"), HasSubstr("'x' (2)"))));
+  EXPECT_THAT(
+      complaint([&] {
+        open_other(
+            cat("text:", folder.text("va.txt")), "validation", options, notes);
+      }),
+      HasSubstr("training has characters, and these are bytes"));
+}
+
+TEST(OtherImages, OfOtherChannelsOrKindsAreRefused) {
+  const TempFolder folder;
+  OpenOptions options;
+  options.val_fraction = 0;
+  options.schema =
+      open_source(
+          cat("folder:", folder_of(folder, "tr", {{"0", 1}, {"1", 2}}, 3)),
+          options)
+          .schema;
+  std::vector<std::string> notes;
+  const std::string grey = cat("npy:", arrays_of(folder, "va", {0, 1}));
+  EXPECT_THAT(
+      complaint([&] { open_other(grey, "validation", options, notes); }),
+      HasSubstr("has 1 channel, and training has 3"));
+  const std::string table =
+      cat("csv:", table_of(folder, "t.csv", "x,y", {"1,a", "2,b"}));
+  EXPECT_THAT(
+      complaint([&] { open_other(table, "validation", options, notes); }),
+      HasSubstr("is a table, and the training data is none"));
+}
+
+TEST(ArrayImages, OfFloatsComeAsChannelsRowsAndColumns) {
+  const TempFolder folder;
+  // One sample of 5 x 5 x 2 whose values are 100 * channel + pixel.
+  std::string hwc = npy_file("<f4", "(1, 5, 5, 2)");
+  for (int pixel = 0; pixel < 25; ++pixel)
+    for (int channel = 0; channel < 2; ++channel) {
+      const auto value = static_cast<float>(100 * channel + pixel);
+      hwc.append(reinterpret_cast<const char*>(&value), sizeof(value));
+    }
+  folder.write("x.npy", hwc);
+  folder.write("y.npy", npy_file("|u1", "(1,)") + byte(0));
+  OpenOptions options;
+  options.val_fraction = 0;
+  options.numbers.scale = false;
+  const std::string name = cat("npy:", folder.text());
+  EXPECT_THAT(
+      open_source(name, options).train->info().shape, ElementsAre(5, 5, 2));
+  options.numbers.as_images = true;
+  const Splits images = open_source(name, options);
+  EXPECT_THAT(images.train->info().shape, ElementsAre(2, 5, 5));
+  EXPECT_EQ(images.schema->array->order, "HWC");
+  Sample sample;
+  images.train->read(0, sample);
+  EXPECT_EQ(sample.numbers[24], 24);
+  EXPECT_EQ(sample.numbers[25], 100);
+  // Far from a deviation of 1: standardised, each channel by itself.
+  options.numbers.scale = true;
+  open_source(name, options).train->read(0, sample);
+  EXPECT_NEAR(sample.numbers[12], 0, 1e-5);
+  EXPECT_NEAR(sample.numbers[25 + 12], 0, 1e-5);
+  EXPECT_NEAR(sample.numbers[0], -12 / std::sqrt(52.0), 1e-5);
+}
+
+TEST(ArrayTargets, OfOneHotRowsAreClassesAndSaidToBe) {
+  const TempFolder folder;
+  folder.write("x.npy", npy_file("|u1", "(4, 1)") + std::string("\0\1\0\1", 4));
+  const std::string rows("\0\1\0\1\0\0\0\0\1\0\1\0", 12);
+  folder.write("y.npy", npy_file("|u1", "(4, 3)") + rows);
+  OpenOptions options;
+  options.val_fraction = 0;
+  const std::string name = cat("npy:", folder.text());
+  const Splits splits = open_source(name, options);
+  EXPECT_THAT(splits.schema->classes, ElementsAre("0", "1", "2"));
+  EXPECT_EQ(splits.train->label(0), 1);
+  EXPECT_EQ(splits.train->label(2), 2);
+  EXPECT_THAT(splits.notes, ElementsAre(HasSubstr("taken for 3 classes")));
+  options.numbers.one_hot_is_class = false;
+  const Splits numbers = open_source(name, options);
+  EXPECT_EQ(numbers.train->info().target, Target::numbers);
+  EXPECT_EQ(numbers.train->info().target_size, 3);
+}
+
+} // namespace
+} // namespace temper::data

@@ -1,0 +1,274 @@
+#include "temper/data/source/cmd_source.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <chrono>
+#include <thread>
+
+#include "temper/base/text.h"
+#include "temper/data/format/tar_header.h"
+#include "temper/data/loader/stream_loader.h"
+#include "tests/data/loader/loader_samples.h"
+#include "tests/temp_folder.h"
+
+namespace temper::data {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using tests::read_bytes;
+using tests::TempFolder;
+
+std::string header(
+    const std::string& name,
+    std::size_t size,
+    char type = '0',
+    const std::string& prefix = "") {
+  std::string block(512, '\0');
+  block.replace(0, std::min<std::size_t>(name.size(), 100), name, 0, 100);
+  const auto octal = [](std::size_t value, int digits) {
+    std::string text;
+    for (int i = 0; i < digits; ++i, value /= 8)
+      text.insert(text.begin(), static_cast<char>('0' + value % 8));
+    return text;
+  };
+  block.replace(124, 11, octal(size, 11));
+  block[156] = type;
+  block.replace(257, 5, "ustar");
+  block.replace(263, 2, "00");
+  block.replace(345, prefix.size(), prefix);
+  block.replace(148, 8, "        ");
+  std::size_t sum = 0;
+  for (const char byte : block)
+    sum += static_cast<unsigned char>(byte);
+  block.replace(148, 7, octal(sum, 6) + std::string(1, '\0'));
+  return block;
+}
+
+std::string
+member(const std::string& name, const std::string& bytes, char type = '0') {
+  const std::size_t padding = (512 - bytes.size() % 512) % 512;
+  return header(name, bytes.size(), type) + bytes + std::string(padding, '\0');
+}
+
+// Images of 2 x 2 grey pixels, as four bytes.
+std::string folder_archive(int samples) {
+  std::string tar;
+  for (int i = 0; i < samples; ++i) {
+    const char pixel = static_cast<char>('0' + i % 10);
+    tar += member(cat("a/", i, ".cls"), cat(i % 10, "\n"));
+    tar += member(cat("a/", i, ".json"), "{}");
+    tar += member(cat("a/", i, ".img"), std::string(4, pixel));
+  }
+  return tar + std::string(1024, '\0');
+}
+
+CmdOptions options_for(const std::string& command) {
+  CmdOptions options;
+  options.command = command;
+  options.info.channels = 1;
+  options.info.height = options.info.width = 2;
+  options.decode = [](std::span<const std::uint8_t> bytes, Sample& sample) {
+    if (bytes.size() != 4) throw BadSample("[data] not four pixels.");
+    sample.image.reshape(2, 2, 1);
+    std::copy(bytes.begin(), bytes.end(), sample.image.pixels());
+  };
+  options.patience_s = 20;
+  return options;
+}
+
+std::vector<std::int64_t> labels_of(CmdSource& source) {
+  std::vector<std::int64_t> labels;
+  Sample sample;
+  while (source.next(sample)) {
+    EXPECT_EQ(sample.image.pixels()[3], '0' + sample.label);
+    labels.push_back(sample.label);
+  }
+  return labels;
+}
+
+std::string trouble_of(const CmdOptions& options) {
+  CmdSource source(options);
+  source.restart(0, 0);
+  Sample sample;
+  return refusal([&] {
+    while (source.next(sample)) {
+    }
+  });
+}
+
+TEST(TarHeader, ReadsNamesSizesAndTypes) {
+  const auto parse = [](const std::string& block) {
+    return parse_tar_header(std::span<const std::uint8_t, 512>(
+        reinterpret_cast<const std::uint8_t*>(block.data()), 512));
+  };
+  const auto plain = parse(header("a/b.jpg", 1234, '0', "long/prefix"));
+  ASSERT_TRUE(plain);
+  EXPECT_EQ(plain->name, "long/prefix/a/b.jpg");
+  EXPECT_EQ(plain->size, 1234U);
+  EXPECT_TRUE(plain->is_file());
+  EXPECT_FALSE(parse(header("a", 1, '5'))->is_file());
+  const std::string good = header("a/b.jpg", 1234);
+  for (std::size_t at = 0; at < 512; ++at) {
+    std::string bad = good;
+    bad[at] = static_cast<char>(bad[at] ^ 4);
+    const auto read = parse(bad);
+    EXPECT_TRUE(!read || (read->name == "a/b.jpg" && read->size == 1234))
+        << "byte " << at;
+  }
+  EXPECT_FALSE(parse(std::string(512, '\0')));
+}
+
+TEST(TarHeader, ReadsPaxRecords) {
+  EXPECT_EQ(pax_value("9 path=x\n11 mtime=1\n", "path"), "x");
+  EXPECT_EQ(pax_value("9 path=x\n9 path=y\n", "path"), "y");
+  EXPECT_EQ(pax_value("9 path=x\n", "size"), std::nullopt);
+  for (const auto* bad :
+       {"9 path=x", "99 path=x\n", "-1 path=x\n", "x", "0 \n", "2 \n"})
+    EXPECT_EQ(pax_value(bad, "path"), std::nullopt) << bad;
+}
+
+TEST(CmdSource, ReadsTheSamplesAProgramWrites) {
+  const TempFolder place;
+  place.write("a.tar", folder_archive(25));
+  CmdSource source(options_for(cat("cat '", (place / "a.tar").string(), "'")));
+  for (std::uint32_t epoch = 0; epoch < 2; ++epoch) {
+    source.restart(1, epoch);
+    const auto labels = labels_of(source);
+    ASSERT_EQ(labels.size(), 25U);
+    EXPECT_EQ(labels[17], 7);
+  }
+}
+
+TEST(CmdSource, TellsTheProgramSeedEpochAndStart) {
+  const TempFolder place;
+  place.write("a.tar", folder_archive(3));
+  const auto seen = place / "seen";
+  CmdSource source(options_for(
+      cat("echo $TEMPER_SEED $TEMPER_EPOCH $TEMPER_START >'",
+          seen.string(),
+          "'; cat '",
+          (place / "a.tar").string(),
+          "'")));
+  Sample sample;
+  source.restart(17, 4);
+  source.next(sample);
+  EXPECT_EQ(read_bytes(seen), "17 4 0\n");
+  EXPECT_EQ(source.save(), "1");
+  source.restart(17, 4);
+  source.load("2");
+  source.next(sample);
+  EXPECT_EQ(read_bytes(seen), "17 4 2\n");
+  EXPECT_EQ(source.save(), "3");
+}
+
+TEST(CmdSource, ReadsLongNamesOfBothKinds) {
+  const TempFolder place;
+  const std::string name = std::string(150, 'n') + "/x";
+  std::string tar = member("././@LongLink", name + ".cls" + '\0', 'L');
+  tar += member("cut", "3");
+  const std::string path = cat(" path=", name, ".img\n");
+  tar += member("pax", cat(path.size() + 3, path), 'x');
+  tar += member("cut", "3333");
+  place.write("a.tar", tar);
+  CmdSource source(options_for(cat("cat '", (place / "a.tar").string(), "'")));
+  source.restart(0, 0);
+  EXPECT_EQ(labels_of(source), (std::vector<std::int64_t>{3}));
+}
+
+TEST(CmdSource, BadSamplesAreNamedAndTheRestIsRead) {
+  const TempFolder place;
+  std::string tar = member("1.cls", "x") + member("1.img", "1111");
+  tar += member("2.img", "2222");
+  tar += member("3.cls", "3") + member("3.img", "333");
+  tar += member("4.cls", "4") + member("4.img", "4444");
+  place.write("a.tar", tar);
+  CmdSource source(options_for(cat("cat '", (place / "a.tar").string(), "'")));
+  source.restart(0, 0);
+  Sample sample;
+  const auto next = [&] { return refusal([&] { source.next(sample); }); };
+  EXPECT_THAT(next(), HasSubstr("[data] 1: its label is not a number"));
+  EXPECT_THAT(next(), HasSubstr("2 has no label"));
+  EXPECT_THAT(next(), HasSubstr("[data] 3: not four pixels"));
+  EXPECT_EQ(next(), "");
+  EXPECT_EQ(sample.label, 4);
+  EXPECT_FALSE(source.next(sample));
+}
+
+TEST(CmdSource, AProgramThatFailsIsAnErrorWithWhatItSaid) {
+  const TempFolder place;
+  place.write("a.tar", folder_archive(25));
+  const std::string tar = (place / "a.tar").string();
+  EXPECT_THAT(
+      trouble_of(options_for("echo no GPU >&2; exit 3")),
+      AllOf(HasSubstr("exit code 3"), HasSubstr("It said: no GPU")));
+  EXPECT_THAT(
+      trouble_of(options_for("/no/such/program")), HasSubstr("exit code 127"));
+  EXPECT_THAT(
+      trouble_of(options_for(cat("head -c 5000 '", tar, "'"))),
+      HasSubstr("ends in the middle"));
+  EXPECT_THAT(
+      trouble_of(options_for(cat("head -c 4608 '", tar, "'; kill -9 $$"))),
+      HasSubstr("ended by Killed"));
+  EXPECT_THAT(
+      trouble_of(options_for("head -c 9999 /dev/zero | tr '\\0' x")),
+      HasSubstr("does not write a tar archive"));
+  EXPECT_THAT(trouble_of(options_for("true")), HasSubstr("wrote no samples"));
+  EXPECT_THAT(
+      refusal([] { CmdSource source(options_for(" ")); }),
+      HasSubstr("names no program"));
+}
+
+TEST(CmdSource, AProgramThatHangsIsAnErrorAndIsKilled) {
+  const TempFolder place;
+  CmdOptions options = options_for(
+      cat("sleep 1000 & echo $! >'", (place / "pid").string(), "'; wait"));
+  options.patience_s = 0.3;
+  EXPECT_THAT(trouble_of(options), HasSubstr("wrote nothing for"));
+  const auto pid = parse_int(trim(read_bytes(place / "pid")));
+  ASSERT_TRUE(pid);
+  for (int i = 0; i < 500 && ::kill(static_cast<pid_t>(*pid), 0) == 0; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_NE(::kill(static_cast<pid_t>(*pid), 0), 0);
+}
+
+TEST(CmdSource, AMemberOfAbsurdSizeIsRefused) {
+  const TempFolder place;
+  place.write("a.tar", header("1.img", std::size_t{1} << 31));
+  EXPECT_THAT(
+      trouble_of(options_for(cat("cat '", (place / "a.tar").string(), "'"))),
+      HasSubstr("has 2.0 GiB"));
+}
+
+TEST(CmdSource, AnEndlessProgramOnlyRunsAsFarAsItIsRead) {
+  const TempFolder place;
+  std::string tar = folder_archive(10);
+  tar.resize(tar.size() - 1024);
+  place.write("a.tar", tar);
+  LoaderOptions options;
+  options.batch = 4;
+  StreamLoader loader(
+      std::make_unique<CmdSource>(options_for(
+          cat("while :; do cat '", (place / "a.tar").string(), "'; done"))),
+      nullptr,
+      options);
+  loader.start(0);
+  for (std::int64_t i = 0; i < 10; ++i) {
+    const Batch* batch = loader.next();
+    ASSERT_NE(batch, nullptr);
+    EXPECT_EQ(batch->labels[0], 4 * i % 10);
+  }
+}
+
+TEST(CmdSource, ALoaderCanBeDestroyedWhileTheProgramIsSilent) {
+  LoaderOptions options;
+  StreamLoader loader(
+      std::make_unique<CmdSource>(options_for("sleep 1000")), nullptr, options);
+  loader.start(0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+}
+
+} // namespace
+} // namespace temper::data

@@ -1,0 +1,499 @@
+// The executor on small graphs: what it refuses and how it says so, numbers,
+// hooks, kernels handed in, what older LibTorch lacks.
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "small_graph.h"
+#include "temper/base/error.h"
+#include "temper/model/executor/attention.h"
+#include "temper/model/executor/executor.h"
+#include "temper/model/executor/executor_steps.h"
+
+namespace temper::model {
+namespace {
+
+using graph::IntOrName;
+using graph::Ints;
+using graph::NumberName;
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr std::int64_t kTwo = 2;
+
+SmallGraph linear() {
+  at::manual_seed(1);
+  SmallGraph graph;
+  graph.input("x", {-1, 3, 4, 4})
+      .parameter("w", at::randn({5, 4}))
+      .in_module("head")
+      .node(
+          "aten.linear.default",
+          "y",
+          {{"input", tensor("x")}, {"weight", tensor("w")}});
+  return graph;
+}
+
+// What forward says about these inputs: message, then hint.
+std::string input_refusal(
+    GraphModule& module,
+    const std::vector<at::Tensor>& inputs) {
+  try {
+    module.forward(inputs);
+  } catch (const Error& error) {
+    return std::string(error.what()) + " | " + error.hint();
+  }
+  return "taken";
+}
+
+std::string input_refusal(const graph::Program& program) {
+  try {
+    const GraphModule module(program);
+  } catch (const Error& error) {
+    return std::string(error.what()) + " | " + error.hint();
+  }
+  return "taken";
+}
+
+TEST(Inputs, of_another_kind_are_refused_in_one_sentence) {
+  GraphModule module(linear().finish());
+  const std::string expected =
+      "input x is expected as float32 [batch, 3, 4, 4], given as ";
+  EXPECT_THAT(
+      input_refusal(module, {at::zeros({2, 3, 4, 4}, at::kDouble)}),
+      AllOf(
+          HasSubstr(expected + "float64 [2, 3, 4, 4]."),
+          HasSubstr("to(torch.float32)")));
+  EXPECT_THAT(
+      input_refusal(module, {at::zeros({2, 1, 4, 4})}),
+      HasSubstr(expected + "float32 [2, 1, 4, 4]."));
+  EXPECT_THAT(
+      input_refusal(module, {at::zeros({2, 4, 4, 3})}),
+      AllOf(HasSubstr(expected), HasSubstr("permute(0, 3, 1, 2)")));
+  EXPECT_THAT(
+      input_refusal(module, {at::zeros({3, 4, 4})}),
+      AllOf(HasSubstr(expected), HasSubstr("unsqueeze(0)")));
+  EXPECT_THAT(
+      input_refusal(module, {at::zeros({65, 3, 4, 4})}),
+      HasSubstr("outside the sizes it was exported for (2 to 64)"));
+  EXPECT_THAT(
+      input_refusal(module, {}), HasSubstr("the model takes 1 input, given 0"));
+  EXPECT_EQ(input_refusal(module, {at::zeros({1, 3, 4, 4})}), "taken");
+}
+
+TEST(Inputs, of_another_batch_than_a_fixed_one_are_explained) {
+  SmallGraph graph;
+  graph.input("x", {4, 3})
+      .node("aten.relu.default", "y", {{"self", tensor("x")}});
+  GraphModule module(graph.finish());
+  EXPECT_THAT(
+      input_refusal(module, {at::zeros({5, 3})}),
+      AllOf(
+          HasSubstr("float32 [4, 3], given as float32 [5, 3]"),
+          HasSubstr("dynamic_shapes")));
+}
+
+TEST(Inputs, that_share_a_size_must_agree) {
+  SmallGraph graph;
+  graph.input("x", {-1, 3})
+      .input("z", {-1, 3})
+      .node(
+          "aten.add.Tensor",
+          "y",
+          {{"self", tensor("x")}, {"other", tensor("z")}});
+  GraphModule module(graph.finish());
+  EXPECT_THAT(
+      input_refusal(module, {at::zeros({4, 3}), at::zeros({5, 3})}),
+      HasSubstr("input z is expected as float32 [batch, 3], given as float32 "
+                "[5, 3], but batch was 4 before"));
+}
+
+TEST(Operators, that_fail_name_module_line_and_shapes) {
+  SmallGraph graph = linear();
+  graph.in_module("tail").node(
+      "aten.view.default", "z", {{"self", tensor("y")}, {"size", Ints{7, 7}}});
+  GraphModule module(graph.finish());
+  EXPECT_THAT(
+      input_refusal(module, {at::zeros({2, 3, 4, 4})}),
+      AllOf(
+          HasSubstr("aten.view.default of tail (net.py:7) failed on float32 "
+                    "[2, 3, 4, 5]: "),
+          HasSubstr("is invalid for input of size 120")));
+}
+
+TEST(Operators, that_lack_memory_keep_their_type_and_text) {
+  SmallGraph huge;
+  huge.input("x", {-1})
+      .node(
+          "aten.expand.default",
+          "e",
+          {{"self", tensor("x")}, {"size", Ints{1LL << 40, -1}}})
+      .node(
+          "aten.clone.default",
+          "y",
+          {{"self", tensor("e")}, {"memory_format", graph::MemoryFormat{1}}});
+  GraphModule module(huge.finish());
+  try {
+    module.forward({at::zeros({16})});
+    ADD_FAILURE() << "there is no such machine";
+  } catch (const c10::Error& error) {
+    EXPECT_THAT(
+        error.what(),
+        AllOf(HasSubstr("memory"), HasSubstr("aten.clone.default of block")));
+  }
+}
+
+TEST(Operators, thrown_by_hooks_and_kernels_pass_through) {
+  struct Interrupted {};
+  GraphModule module(linear().finish());
+  NodeHooks hooks;
+  hooks.before = [](const NodeEvent&) { throw Interrupted(); };
+  module.set_hooks(hooks);
+  EXPECT_THROW(module.forward({at::zeros({2, 3, 4, 4})}), Interrupted);
+  hooks.before = [](const NodeEvent&) { throw std::runtime_error("mine"); };
+  module.set_hooks(hooks);
+  EXPECT_THROW(module.forward({at::zeros({2, 3, 4, 4})}), std::runtime_error);
+}
+
+TEST(Operators, that_this_libtorch_lacks_are_refused_before_anything_runs) {
+  SmallGraph graph = linear();
+  graph.node("aten.from_the_future.default", "z", {{"self", tensor("y")}});
+  EXPECT_THAT(
+      input_refusal(graph.finish()),
+      AllOf(
+          HasSubstr("aten.from_the_future.default of head (net.py:7) cannot "
+                    "run: LibTorch "),
+          HasSubstr("newer")));
+  SmallGraph foreign = linear();
+  foreign.node("mylib.magic.default", "z", {{"self", tensor("y")}});
+  EXPECT_THAT(input_refusal(foreign.finish()), HasSubstr("extension"));
+}
+
+TEST(Operators, with_arguments_that_this_libtorch_lacks_are_refused) {
+  SmallGraph graph = linear();
+  graph.node(
+      "aten.relu.default", "z", {{"self", tensor("y")}, {"steepness", kTwo}});
+  graph.edit().graph.nodes.back().op = "aten.celu.default";
+  EXPECT_THAT(
+      input_refusal(graph.finish()),
+      HasSubstr("aten.celu.default of head (net.py:7): argument steepness is "
+                "unknown to this LibTorch"));
+}
+
+// One number from the batch n = 6, as the sum of ones of that many.
+double computed(const std::string& op, const SmallGraph::Arguments& arguments) {
+  SmallGraph graph;
+  graph.input("x", {-1})
+      .number(
+          "aten.sym_size.int",
+          "n",
+          {{"self", tensor("x")}, {"dim", std::int64_t{0}}})
+      .number(op, "m", arguments)
+      .node(
+          "aten.full.default",
+          "y",
+          {{"size", Ints{}},
+           {"fill_value", NumberName{"m"}},
+           {"dtype", graph::DType::kFloat64}});
+  return GraphModule(graph.finish()).forward({at::zeros({6})}).item<double>();
+}
+
+TEST(Numbers, are_computed_as_python_does) {
+  const NumberName n{"n"};
+  const auto minus_four = std::int64_t{-4};
+  const std::vector<std::pair<const char*, double>> with_minus_four{
+      {"_operator.add", 2},
+      {"_operator.sub", 10},
+      {"_operator.mul", -24},
+      {"_operator.floordiv", -2},
+      {"_operator.mod", -2},
+      {"_operator.truediv", -1.5},
+      {"_operator.lt", 0},
+      {"_operator.ge", 1},
+      {"_operator.eq", 0},
+      {"_operator.ne", 1},
+      {"torch.sym_max", 6},
+      {"torch.sym_min", -4},
+  };
+  for (const auto& [op, result] : with_minus_four)
+    EXPECT_EQ(computed(op, {{"a", n}, {"b", minus_four}}), result) << op;
+  EXPECT_EQ(computed("_operator.pow", {{"a", n}, {"b", kTwo}}), 36);
+  EXPECT_EQ(computed("_operator.neg", {{"a", n}}), -6);
+  EXPECT_EQ(computed("torch.sym_float", {{"a", n}}), 6);
+  EXPECT_EQ(computed("math.ceil", {{"a", 2.5}}), 3);
+  EXPECT_EQ(computed("math.trunc", {{"a", -2.5}}), -2);
+  EXPECT_THROW(
+      computed("_operator.floordiv", {{"a", n}, {"b", std::int64_t{0}}}),
+      Error);
+  EXPECT_THROW(
+      computed("_operator.mul", {{"a", n}, {"b", std::int64_t{1} << 62}}),
+      Error);
+}
+
+TEST(Numbers, stand_in_sizes_and_for_tensors) {
+  SmallGraph graph;
+  graph.input("x", {-1, 4})
+      .number(
+          "aten.sym_size.int",
+          "n",
+          {{"self", tensor("x")}, {"dim", std::int64_t{0}}})
+      .node(
+          "aten.view.default",
+          "v",
+          {{"self", tensor("x")},
+           {"size",
+            std::vector<IntOrName>{
+                NumberName{"n"}, std::int64_t{2}, std::int64_t{2}}}})
+      // Through the dispatcher, and as a wrapped number: float32 stays.
+      .node(
+          "aten.true_divide.Tensor",
+          "y",
+          {{"self", tensor("v")}, {"other", NumberName{"n"}}});
+  const at::Tensor y = GraphModule(graph.finish()).forward({at::ones({5, 4})});
+  EXPECT_EQ(y.scalar_type(), at::kFloat);
+  EXPECT_TRUE(at::allclose(y, at::full({5, 2, 2}, 0.2)));
+}
+
+TEST(Numbers, that_an_export_asserts_are_looked_at) {
+  SmallGraph graph;
+  graph.input("x", {-1})
+      .number(
+          "aten.sym_size.int",
+          "n",
+          {{"self", tensor("x")}, {"dim", std::int64_t{0}}})
+      .number("_operator.le", "few", {{"a", NumberName{"n"}}, {"b", kTwo}})
+      .node(
+          "aten._assert_scalar.default",
+          "none",
+          {{"self", NumberName{"few"}},
+           {"assert_msg", std::string("too many rows")}});
+  graph.edit().graph.nodes.back().outputs.clear();
+  graph.edit().graph.tensors.erase("none");
+  graph.node("aten.relu.default", "y", {{"self", tensor("x")}});
+  GraphModule module(graph.finish());
+  EXPECT_EQ(input_refusal(module, {at::zeros({2})}), "taken");
+  EXPECT_THAT(
+      input_refusal(module, {at::zeros({3})}), HasSubstr("too many rows"));
+}
+
+TEST(Index, takes_lists_with_holes) {
+  SmallGraph graph;
+  graph.input("x", {-1, 3})
+      .buffer("rows", at::tensor({2, 0}, at::kLong))
+      .node(
+          "aten.index.Tensor",
+          "y",
+          {{"self", tensor("x")},
+           {"indices",
+            graph::OptionalTensorNames{
+                std::nullopt, graph::TensorName{"rows"}}}});
+  const at::Tensor x = at::randn({2, 3});
+  const at::Tensor y = GraphModule(graph.finish()).forward({x});
+  EXPECT_TRUE(at::equal(y, x.index_select(1, at::tensor({2, 0}, at::kLong))));
+}
+
+TEST(Hooks, see_every_node_with_its_results) {
+  SmallGraph graph = linear();
+  graph.node("aten.relu.default", "z", {{"self", tensor("y")}});
+  GraphModule module(graph.finish());
+  std::vector<std::string> seen;
+  NodeHooks hooks;
+  hooks.before = [&](const NodeEvent& event) {
+    seen.push_back("before " + event.node.op);
+  };
+  hooks.after = [&](const NodeEvent& event,
+                    const std::vector<at::Tensor>& results) {
+    ASSERT_EQ(results.size(), 1U);
+    EXPECT_EQ(&event.node, &module.graph()->nodes[event.index]);
+    seen.push_back("after " + tensor_text(results[0]));
+  };
+  module.set_hooks(hooks);
+  module.forward({at::zeros({2, 3, 4, 4})});
+  const std::vector<std::string> expected{
+      "before aten.linear.default",
+      "after float32 [2, 3, 4, 5]",
+      "before aten.relu.default",
+      "after float32 [2, 3, 4, 5]"};
+  EXPECT_EQ(seen, expected);
+  module.set_hooks({});
+  module.forward({at::zeros({2, 3, 4, 4})});
+  EXPECT_EQ(seen.size(), 4U);
+}
+
+TEST(Values, are_let_go_at_their_last_use) {
+  SmallGraph graph = linear();
+  graph.node("aten.relu.default", "z", {{"self", tensor("y")}})
+      .node("aten.tanh.default", "t", {{"self", tensor("z")}});
+  GraphModule module(graph.finish());
+  c10::weak_intrusive_ptr<c10::TensorImpl> first(
+      c10::intrusive_ptr<c10::TensorImpl>{});
+  NodeHooks hooks;
+  hooks.after = [&](const NodeEvent& event,
+                    const std::vector<at::Tensor>& results) {
+    if (event.index == 0)
+      first = c10::weak_intrusive_ptr<c10::TensorImpl>(
+          results[0].getIntrusivePtr());
+  };
+  hooks.before = [&](const NodeEvent& event) {
+    if (event.index == 0) return;
+    EXPECT_EQ(first.expired(), event.index == 2);
+  };
+  module.set_hooks(hooks);
+  const at::NoGradGuard no_grad;
+  module.forward({at::zeros({2, 3, 4, 4})});
+}
+
+TEST(Kernels, handed_in_run_instead) {
+  SmallGraph graph = linear();
+  graph.node(
+      "temper.scaled_relu.default",
+      "z",
+      {{"self", tensor("y")}, {"scale", 3.0}});
+  ExecutorOptions options;
+  options.kernels["temper.scaled_relu.default"] =
+      [](Arguments& a) -> model::Run {
+    return [x = a.tensor("self"), scale = a.number("scale"), y = a.output()](
+               Frame& f) {
+      at_slot(f, y) = at::relu(at_slot(f, x)) * scale.get(f);
+    };
+  };
+  GraphModule module(graph.finish(), options);
+  GraphModule plain(linear().finish());
+  const at::Tensor x = at::randn({2, 3, 4, 4});
+  EXPECT_TRUE(
+      at::equal(module.forward({x}), at::relu(plain.forward({x})) * 3.0));
+  EXPECT_THAT(
+      input_refusal(graph.finish()), HasSubstr("temper.scaled_relu.default"));
+}
+
+TEST(Outputs, of_functional_graphs_move_buffers) {
+  SmallGraph graph;
+  graph.input("x", {-1})
+      .buffer("count", at::zeros({1}))
+      .node(
+          "aten.add.Tensor",
+          "more",
+          {{"self", tensor("count")}, {"other", 1.0}})
+      .node("aten.relu.default", "y", {{"self", tensor("x")}});
+  graph.edit().graph.outputs = {
+      {graph::OutputKind::kBufferMutation, tensor("more"), "count"},
+      {graph::OutputKind::kUser, tensor("y"), ""}};
+  GraphModule module(graph.finish());
+  module.forward({at::ones({2})});
+  EXPECT_EQ(module.forward({at::ones({2})}).size(0), 2);
+  EXPECT_EQ(module.tensor("count").item<double>(), 2);
+}
+
+TEST(Program, comes_back_with_the_weights_as_they_are) {
+  GraphModule module(linear().finish());
+  {
+    const at::NoGradGuard no_grad;
+    module.tensor("w").fill_(2);
+  }
+  GraphModule again(module.program());
+  EXPECT_TRUE(at::equal(again.tensor("w"), at::full({5, 4}, 2.0)));
+  EXPECT_THROW(module.tensor("v"), Error);
+  EXPECT_THROW(module.to(at::kLong), Error);
+}
+
+// Attention by definition, in float64.
+at::Tensor attended(
+    const at::Tensor& q,
+    const at::Tensor& k,
+    const at::Tensor& v,
+    const at::Tensor& added,
+    double scale) {
+  const at::Tensor scores = at::matmul(q, k.transpose(-2, -1)) * scale + added;
+  return at::matmul(at::softmax(scores, -1), v);
+}
+
+TEST(Attention, is_softmax_of_scaled_products) {
+  at::manual_seed(4);
+  const auto type = at::TensorOptions(at::kDouble);
+  const at::Tensor q = at::randn({2, 4, 3, 8}, type);
+  const at::Tensor k = at::randn({2, 4, 5, 8}, type);
+  const at::Tensor v = at::randn({2, 4, 5, 6}, type);
+  const at::Tensor none = at::zeros({3, 5}, type);
+  const double usual = 1 / std::sqrt(8.0);
+  const auto close = [](const at::Tensor& a, const at::Tensor& b) {
+    return at::allclose(a, b, 1e-10, 1e-12);
+  };
+  EXPECT_TRUE(close(attend(q, k, v, {}, {}), attended(q, k, v, none, usual)));
+  AttentionOptions options;
+  options.scale = 0.3;
+  EXPECT_TRUE(
+      close(attend(q, k, v, {}, options), attended(q, k, v, none, 0.3)));
+  options = {};
+  options.is_causal = true;
+  const at::Tensor future = at::full({3, 5}, -INFINITY, type).triu(1);
+  EXPECT_TRUE(
+      close(attend(q, k, v, {}, options), attended(q, k, v, future, usual)));
+  const at::Tensor bias = at::randn({3, 5}, type);
+  EXPECT_TRUE(close(attend(q, k, v, bias, {}), attended(q, k, v, bias, usual)));
+  const at::Tensor allowed = at::isneginf(future).logical_not();
+  EXPECT_TRUE(
+      close(attend(q, k, v, allowed, {}), attended(q, k, v, future, usual)));
+  options = {};
+  options.grouped = true;
+  const at::Tensor few = k.slice(1, 0, 2);
+  const at::Tensor fewv = v.slice(1, 0, 2);
+  EXPECT_TRUE(close(
+      attend(q, few, fewv, {}, options),
+      attended(
+          q,
+          few.repeat_interleave(2, 1),
+          fewv.repeat_interleave(2, 1),
+          none,
+          usual)));
+}
+
+TEST(Attention, of_a_row_that_may_see_nothing_is_zero_and_so_its_gradient) {
+  const at::Tensor q = at::randn({1, 1, 2, 4}).requires_grad_();
+  const at::Tensor k = at::randn({1, 1, 3, 4});
+  const at::Tensor mask =
+      at::tensor({0, 0, 0, 1, 0, 1}).reshape({2, 3}).to(at::kBool);
+  const at::Tensor y = attend(q, k, k, mask, {});
+  EXPECT_EQ(y.select(2, 0).abs().sum().item<double>(), 0);
+  y.sum().backward();
+  EXPECT_TRUE(q.grad().isfinite().all().item<bool>());
+}
+
+TEST(Decompositions, agree_with_what_they_stand_for) {
+  const auto run = [](const SmallGraph& graph, const at::Tensor& x) {
+    return GraphModule(graph.finish()).forward({x});
+  };
+  const at::Tensor x = at::randn({3, 1, 4, 1});
+  SmallGraph squeeze;
+  squeeze.input("x", {-1, 1, 4, 1})
+      .node(
+          "aten.squeeze.dims",
+          "y",
+          {{"self", tensor("x")}, {"dim", Ints{1, -1}}});
+  EXPECT_TRUE(at::equal(run(squeeze, x), x.reshape({3, 4})));
+  SmallGraph norm;
+  norm.input("x", {-1, 1, 4, 1})
+      .parameter("w", at::rand({4, 1}))
+      .node(
+          "aten.rms_norm.default",
+          "y",
+          {{"input", tensor("x")},
+           {"normalized_shape", Ints{4, 1}},
+           {"weight", tensor("w")},
+           {"eps", 1e-6}});
+  GraphModule module(norm.finish());
+  const at::Tensor expected =
+      x / (x.pow(2).mean({-1, -2}, true) + 1e-6).sqrt() * module.tensor("w");
+  EXPECT_TRUE(at::allclose(module.forward({x}), expected, 1e-5, 1e-6));
+  SmallGraph any;
+  any.input("x", {-1, 1, 4, 1})
+      .node("aten.gt.Scalar", "p", {{"self", tensor("x")}, {"other", 1.0}})
+      .node(
+          "aten.any.dims",
+          "y",
+          {{"self", tensor("p")}, {"dim", Ints{1, 2}}, {"keepdim", true}});
+  EXPECT_TRUE(at::equal(run(any, x), (x > 1).any(1, true).any(2, true)));
+}
+
+} // namespace
+} // namespace temper::model

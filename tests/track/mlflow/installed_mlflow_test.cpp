@@ -1,0 +1,64 @@
+#include "temper/track/mlflow/installed_mlflow.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "temper/base/text.h"
+#include "tests/paths.h"
+#include "tests/temp_folder.h"
+
+namespace temper::track {
+namespace {
+
+namespace fs = std::filesystem;
+
+// An environment of Python with a program and packages.
+class InstalledMlflow : public testing::Test {
+ protected:
+  fs::path made(
+      const std::string& name,
+      const std::string& package,
+      const std::string& python = "python3.11") {
+    const fs::path root = folder_.path() / name;
+    fs::create_directories(root / "bin");
+    fs::create_directories(root / "lib" / python / "site-packages" / package);
+    tests::write_bytes(root / "bin" / "mlflow", "#!/usr/bin/env python3\n");
+    return root / "bin";
+  }
+  static int found(const std::string& path) {
+    return installed_mlflow({{"PATH", path}});
+  }
+
+  tests::TempFolder folder_;
+};
+
+TEST_F(InstalledMlflow, IsTheFirstInPath) {
+  const auto two = made("two", "mlflow-2.22.4.dist-info").string();
+  const auto three = made("three", "mlflow_skinny-3.1.0.dist-info").string();
+  EXPECT_EQ(found(cat("/nowhere::", two, ":", three)), 2);
+  EXPECT_EQ(found(cat(three, ":", two)), 3);
+}
+
+TEST_F(InstalledMlflow, IsFoundBehindALink) {
+  const auto real = made("tool", "mlflow-3.4.0.dist-info");
+  const auto bin = folder_.path() / "home" / "bin";
+  fs::create_directories(bin);
+  fs::create_symlink(real / "mlflow", bin / "mlflow");
+  EXPECT_EQ(found(bin.string()), 3);
+}
+
+TEST_F(InstalledMlflow, IsTheOldestOfSeveralPythons) {
+  made("user", "mlflow-3.4.0.dist-info", "python3.12");
+  const auto bin = made("user", "mlflow-2.20.0.dist-info", "python3.11");
+  EXPECT_EQ(found(bin.string()), 2);
+}
+
+TEST_F(InstalledMlflow, IsNoneWhereNobodyCanTell) {
+  EXPECT_EQ(installed_mlflow({}), 0);
+  EXPECT_EQ(found(made("shims", "mlflow_export-3.0.dist-info").string()), 0);
+  EXPECT_EQ(found(folder_.path().string()), 0);
+}
+
+} // namespace
+} // namespace temper::track

@@ -1,0 +1,262 @@
+// A model that cannot be had, or does not fit the data, is refused before
+// anything is trained.
+#include "temper/train/setup/run_model.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "temper/graph/pt2/pt2.h"
+#include "temper/model/zoo/zoo.h"
+#include "temper/weights/safetensors.h"
+#include "tests/complaint.h"
+#include "tests/temp_folder.h"
+
+namespace temper::train {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+using tests::complaint;
+
+RunData gray_images() {
+  RunData data;
+  data.source = "digits";
+  data.info.input = data::Input::image;
+  data.info.target = data::Target::label;
+  data.info.classes = {"a", "b", "c"};
+  data.input_shape = {1, 8, 8};
+  return data;
+}
+
+class RunModels : public ::testing::Test {
+ protected:
+  std::string refusal() const {
+    return complaint([&] { choose_model(config_, gray_images()); });
+  }
+
+  tests::TempFolder folder_;
+  config::Config config_;
+};
+
+TEST_F(RunModels, an_export_for_other_channels_is_refused) {
+  model::ZooOptions colour;
+  colour.name = "cnn";
+  colour.image_size = 8;
+  colour.channels = 3;
+  colour.classes = 3;
+  const auto path = folder_.path() / "colour.pt2";
+  graph::write_pt2(model::build(colour), path);
+  config_.model.name = path.string();
+  EXPECT_THAT(
+      refusal(),
+      AllOf(
+          HasSubstr("[train] colour.pt2 takes inputs of 3 x 8 x 8, and digits "
+                    "has 1 x 8 x 8."),
+          HasSubstr("wants 3 channels, and the images have 1"),
+          testing::Not(HasSubstr("image_size"))));
+}
+
+TEST_F(RunModels, an_export_for_other_sizes_names_the_size) {
+  model::ZooOptions large;
+  large.name = "cnn";
+  large.image_size = 16;
+  large.channels = 1;
+  large.classes = 3;
+  const auto path = folder_.path() / "large.pt2";
+  graph::write_pt2(model::build(large), path);
+  config_.model.name = path.string();
+  EXPECT_THAT(refusal(), HasSubstr("Set data.image_size = 16."));
+}
+
+TEST_F(RunModels, a_task_without_classes_does_not_ask_for_them) {
+  model::ZooOptions two;
+  two.name = "cnn";
+  two.image_size = 8;
+  two.channels = 1;
+  two.classes = 2;
+  const auto path = folder_.path() / "two.pt2";
+  graph::write_pt2(model::build(two), path);
+  config_.model.name = path.string();
+  config_.train.task = "autoencode";
+  EXPECT_EQ(choose_model(config_, gray_images()).outputs, 2);
+}
+
+TEST_F(RunModels, an_export_with_fewer_outputs_than_classes_wants_a_new_head) {
+  model::ZooOptions two;
+  two.name = "cnn";
+  two.image_size = 8;
+  two.channels = 1;
+  two.classes = 2;
+  const auto path = folder_.path() / "two.pt2";
+  graph::write_pt2(model::build(two), path);
+  config_.model.name = path.string();
+  EXPECT_THAT(
+      refusal(),
+      AllOf(
+          HasSubstr("two.pt2 has 2 outputs, and digits has 3 classes."),
+          HasSubstr("model.head = \"new\"")));
+  config_.model.head = "new";
+  EXPECT_EQ(choose_model(config_, gray_images()).outputs, 3);
+}
+
+TEST_F(RunModels, weights_that_are_not_there_are_named) {
+  config_.model.name = "cnn";
+  config_.model.weights = (folder_.path() / "gone.safetensors").string();
+  EXPECT_THAT(refusal(), HasSubstr("gone.safetensors"));
+}
+
+TEST_F(RunModels, weights_that_cannot_be_read_are_named) {
+  config_.model.name = "cnn";
+  for (const char* name : {"noise.safetensors", "noise.pth"}) {
+    const auto path = folder_.path() / name;
+    tests::write_bytes(path, "this is no file of weights, only some text");
+    config_.model.weights = path.string();
+    EXPECT_THAT(refusal(), HasSubstr(name));
+  }
+}
+
+RunData photo_data(std::int64_t size) {
+  RunData data = gray_images();
+  data.input_shape = {3, size, size};
+  return data;
+}
+
+// Weights of a resnet18 for 1,000 classes, all of one value, as the store has
+// them.
+class NamedWeights : public RunModels {
+ protected:
+  NamedWeights() {
+    weights::write_safetensors(source().weights, folder_ / "here.safetensors");
+  }
+  static const graph::Program& source() {
+    static const graph::Program made = [] {
+      model::ZooOptions options;
+      options.name = "resnet18";
+      options.image_size = 96;
+      options.channels = 3;
+      options.classes = 1000;
+      options.seed = 9;
+      return model::build(options);
+    }();
+    return made;
+  }
+  WeightsStore store(bool here) const {
+    WeightsStore made;
+    made.find = [this, here](const std::string& model, const std::string&)
+        -> std::optional<std::filesystem::path> {
+      EXPECT_EQ(model, "resnet18");
+      return here ? std::optional(folder_ / "here.safetensors") : std::nullopt;
+    };
+    made.get = [this](const std::string&, const std::string&) {
+      return folder_ / "here.safetensors";
+    };
+    return made;
+  }
+  // Whether that tensor is the store's.
+  bool starts_from_it(const RunModel& model, const char* name) const {
+    const auto& mine = model.program->weights.at(name);
+    const auto& theirs = source().weights.at(name);
+    return mine.byte_count == theirs.byte_count &&
+        std::memcmp(mine.bytes.get(), theirs.bytes.get(), mine.byte_count) == 0;
+  }
+};
+
+TEST_F(NamedWeights, imagenet_gives_the_weights_and_a_last_layer_that_fits) {
+  config_.model.name = "resnet18";
+  config_.model.weights = "imagenet";
+  const RunModel model = choose_model(config_, photo_data(96), store(false));
+  EXPECT_EQ(model.outputs, 3);
+  EXPECT_EQ(model.weights, "imagenet");
+  EXPECT_TRUE(starts_from_it(model, "layer1.0.conv1.weight"));
+  EXPECT_FALSE(starts_from_it(model, "fc.weight"));
+  config_.model.name = "cnn";
+  EXPECT_THAT(
+      complaint([&] { choose_model(config_, photo_data(96), store(false)); }),
+      HasSubstr("no weights \"imagenet\" for cnn"));
+  config_.model.name = "resnet18";
+  config_.model.stem = "cifar";
+  EXPECT_THAT(
+      complaint([&] { choose_model(config_, photo_data(96), store(false)); }),
+      HasSubstr("the model's own first layer"));
+}
+
+TEST_F(NamedWeights, photographs_get_a_resnet_that_starts_from_what_is_here) {
+  const RunModel here = choose_model(config_, photo_data(96), store(true));
+  EXPECT_EQ(here.name, "resnet18");
+  EXPECT_EQ(here.weights, "imagenet");
+  EXPECT_TRUE(starts_from_it(here, "layer1.0.conv1.weight"));
+  EXPECT_THAT(here.notes, Contains(HasSubstr("on this machine already")));
+  const RunModel scratch = choose_model(config_, photo_data(96), store(false));
+  EXPECT_EQ(scratch.name, "resnet18");
+  EXPECT_EQ(scratch.weights, "");
+  EXPECT_FALSE(starts_from_it(scratch, "layer1.0.conv1.weight"));
+  EXPECT_EQ(choose_model(config_, photo_data(32), store(true)).name, "cnn");
+  // A model that is named is taken as it is.
+  config_.model.name = "resnet18";
+  EXPECT_EQ(choose_model(config_, photo_data(96), store(true)).weights, "");
+}
+
+TEST_F(NamedWeights, a_run_that_goes_on_asks_for_none) {
+  config_.model.name = "resnet18";
+  config_.model.weights = "imagenet";
+  config_.model.freeze = {"backbone"};
+  WeightsStore gone;
+  gone.get = [](const std::string&,
+                const std::string&) -> std::filesystem::path {
+    throw Error("they are gone");
+  };
+  gone.later = true;
+  const RunModel model = choose_model(config_, photo_data(96), gone);
+  EXPECT_EQ(model.outputs, 3);
+  EXPECT_THAT(model.notes, Not(Contains(HasSubstr("random"))));
+}
+
+TEST_F(RunModels, a_frozen_part_that_is_random_is_told) {
+  config_.model.name = "cnn";
+  config_.model.freeze = {"backbone"};
+  EXPECT_THAT(
+      choose_model(config_, gray_images()).notes,
+      Contains(HasSubstr("weights that are still random")));
+}
+
+TEST_F(RunModels, a_model_that_is_frozen_whole_is_refused) {
+  config_.model.name = "cnn";
+  config_.model.freeze = {"*"};
+  EXPECT_THAT(
+      refusal(),
+      AllOf(
+          HasSubstr("[train] nothing is left to train: model.freeze = [\"*\"]"),
+          HasSubstr("all but the last layer")));
+}
+
+TEST_F(RunModels, outputs_that_no_class_has_are_told) {
+  model::ZooOptions ten;
+  ten.name = "cnn";
+  ten.image_size = 8;
+  ten.channels = 1;
+  ten.classes = 10;
+  const auto path = folder_.path() / "ten.pt2";
+  graph::write_pt2(model::build(ten), path);
+  config_.model.name = path.string();
+  EXPECT_THAT(
+      choose_model(config_, gray_images()).notes,
+      Contains(AllOf(
+          HasSubstr("ten.pt2 has 10 outputs for 3 classes"),
+          HasSubstr("model.head = \"new\""))));
+
+  // Several labels at once come as numbers; a new last layer fits them, too.
+  RunData several = gray_images();
+  several.info.target = data::Target::numbers;
+  several.info.target_size = 5;
+  several.info.classes.clear();
+  config_.train.loss = "bce";
+  config_.model.head = "new";
+  EXPECT_EQ(choose_model(config_, several).outputs, 5);
+}
+
+} // namespace
+} // namespace temper::train

@@ -1,0 +1,238 @@
+// Each task beside PyTorch's own losses with their means and its autograd: one
+// step of plain SGD, whole and in slices.
+#include "temper/train/task/tasks.h"
+
+#include <ATen/core/grad_mode.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <torch/nn/functional/loss.h>
+
+#include "tests/complaint.h"
+#include "tests/train/torch/engine_samples.h"
+
+namespace temper::train {
+namespace {
+
+namespace F = torch::nn::functional;
+using testing::HasSubstr;
+using MeanLoss = std::function<at::Tensor(const at::Tensor&)>;
+
+constexpr double kLr = 0.1;
+
+// `mean` is PyTorch's loss of the model's output for the whole batch.
+void expect_pytorchs_step(
+    const Sample& sample,
+    const Samples& samples,
+    const MeanLoss& mean) {
+  const auto module = sample.module();
+  module->set_training(true);
+  const at::Tensor loss = mean(module->forward({samples.inputs}));
+  loss.backward();
+  for (const int micro : {0, 3}) {
+    const auto engine = sample.engine();
+    engine->step(samples.batch, order(0, micro, kLr));
+    EXPECT_NEAR(
+        engine->report().loss,
+        loss.item<double>(),
+        1e-6 * std::abs(loss.item<double>()) + 1e-7);
+    const auto weights = engine->weights();
+    for (const auto& each : module->parameters()) {
+      const at::Tensor expected =
+          each.tensor.detach() - kLr * each.tensor.grad();
+      const at::Tensor made = model::tensor_of(weights.at(each.name));
+      EXPECT_LE((made - expected).abs().max().item<float>(), 1e-6F)
+          << each.name << " in slices of " << micro;
+      EXPECT_GT(each.tensor.grad().abs().max().item<float>(), 0) << each.name;
+    }
+  }
+}
+
+Sample numbers(const config::Config& config, int outputs) {
+  Sample sample = table(config);
+  sample.zoo.classes = outputs;
+  sample.info.target = data::Target::numbers;
+  sample.plan.target_shape = {outputs};
+  sample.classes = 0;
+  return sample;
+}
+
+Samples with_numbers(int count, int outputs, bool zero_one) {
+  at::manual_seed(7);
+  const at::Tensor inputs = at::randn({count, 6});
+  at::Tensor targets = at::randn({count, outputs});
+  if (zero_one) targets = targets.gt(0).to(at::kFloat);
+  return {inputs, {}, targets};
+}
+
+TEST(Tasks, classification_is_pytorchs_cross_entropy) {
+  const Samples samples = rows(10);
+  expect_pytorchs_step(table(plain_sgd()), samples, [&](const auto& output) {
+    return F::cross_entropy(output, samples.labels);
+  });
+}
+
+TEST(Tasks, label_smoothing_and_class_weights_are_pytorchs) {
+  config::Config config = plain_sgd();
+  config.train.label_smoothing = 0.2;
+  config.train.class_weights = {0.5, 1, 3};
+  const Samples samples = rows(10);
+  expect_pytorchs_step(table(config), samples, [&](const auto& output) {
+    return F::cross_entropy(
+        output,
+        samples.labels,
+        F::CrossEntropyFuncOptions().label_smoothing(0.2).weight(
+            at::tensor({0.5F, 1.0F, 3.0F})));
+  });
+}
+
+TEST(Tasks, regression_is_pytorchs_mean_squared_error) {
+  const Samples samples = with_numbers(10, 2, false);
+  const Sample sample = numbers(plain_sgd(), 2);
+  expect_pytorchs_step(sample, samples, [&](const auto& output) {
+    return F::mse_loss(output, samples.numbers);
+  });
+  const auto engine = sample.engine();
+  EXPECT_EQ(engine->facts().task, "regression");
+  engine->evaluate(samples.batch);
+  const MetricSums sums = engine->take_evaluation_sums();
+  const at::NoGradGuard no_grad;
+  const at::Tensor error =
+      sample.module()->forward({samples.inputs}) - samples.numbers;
+  EXPECT_EQ(sums.numbers, 20);
+  EXPECT_NEAR(sums.absolute_error, error.abs().sum().item<double>(), 1e-5);
+  EXPECT_NEAR(sums.squared_error, error.square().sum().item<double>(), 1e-5);
+}
+
+TEST(Tasks, bce_is_pytorchs_on_logits) {
+  config::Config config = plain_sgd();
+  config.train.loss = "bce";
+  const Samples samples = with_numbers(10, 2, true);
+  expect_pytorchs_step(numbers(config, 2), samples, [&](const auto& output) {
+    return F::binary_cross_entropy_with_logits(output, samples.numbers);
+  });
+}
+
+TEST(Tasks, autoencoding_wants_its_inputs_back) {
+  config::Config config = plain_sgd();
+  config.train.task = "autoencode";
+  const Samples samples = with_numbers(10, 1, false);
+  Sample sample = numbers(config, 6);
+  sample.plan.target_shape = {1};
+  expect_pytorchs_step(sample, samples, [&](const auto& output) {
+    return F::mse_loss(output, samples.inputs);
+  });
+}
+
+TEST(Tasks, next_token_is_cross_entropy_over_every_token) {
+  Sample sample;
+  sample.config = plain_sgd();
+  sample.zoo.name = "gpt_tiny";
+  sample.zoo.context = 8;
+  sample.zoo.vocabulary = 11;
+  sample.zoo.dropout = 0;
+  sample.info.input = data::Input::tokens;
+  sample.info.target = data::Target::tokens;
+  sample.plan.images = false;
+  sample.plan.target_shape = {8};
+  sample.classes = 0;
+  at::manual_seed(9);
+  const at::Tensor text = at::randint(11, {5, 9}, at::kLong);
+  const Samples samples(
+      text.narrow(1, 0, 8).contiguous(), text.narrow(1, 1, 8).contiguous());
+  expect_pytorchs_step(sample, samples, [&](const auto& output) {
+    return F::cross_entropy(output, samples.labels);
+  });
+  const auto engine = sample.engine();
+  EXPECT_EQ(engine->facts().task, "next-token");
+  engine->step(samples.batch, order(0));
+  const MetricSums sums = engine->take_training_sums();
+  EXPECT_EQ(sums.predictions, 40);
+  EXPECT_EQ(sums.units, 40);
+}
+
+// Mixed inputs and soft targets are data's own; the loss over them PyTorch's.
+TEST(Tasks, mixed_images_are_learned_from_their_soft_targets) {
+  for (const bool cut : {false, true}) {
+    config::Config config = plain_sgd();
+    config.train.label_smoothing = 0.1;
+    (cut ? config.train.cutmix : config.train.mixup) = 1;
+    const Sample sample = pictures(config, "cnn");
+    const Samples samples = images(6, 3, 8);
+    const MixPlan mix{
+        config.train.mixup, config.train.cutmix, 0.1, 3, 0 /* seed */};
+    const Batch made = mixed(samples.batch, sample.plan, mix, 0);
+    EXPECT_FALSE(at::equal(made.inputs, samples.inputs));
+    EXPECT_TRUE(at::allclose(made.soft_targets.sum(1), at::ones({6})));
+    const Samples beside(made.inputs.contiguous(), samples.labels);
+    const auto module = sample.module();
+    module->set_training(true);
+    const at::Tensor loss =
+        F::cross_entropy(module->forward({beside.inputs}), made.soft_targets);
+    loss.backward();
+    const auto engine = sample.engine();
+    engine->step(samples.batch, order(0, 4, kLr));
+    EXPECT_NEAR(engine->report().loss, loss.item<double>(), 2e-6);
+    const auto weights = engine->weights();
+    for (const auto& each : module->parameters())
+      EXPECT_LE(
+          (model::tensor_of(weights.at(each.name)) -
+           (each.tensor.detach() - kLr * each.tensor.grad()))
+              .abs()
+              .max()
+              .item<float>(),
+          1e-6F)
+          << each.name;
+    EXPECT_EQ(engine->take_training_sums().units, 6);
+  }
+}
+
+// Against the label of one of the two, accuracy would be that of a coin.
+TEST(Tasks, a_mixed_image_is_right_when_taken_for_what_it_shows_most_of) {
+  config::Config config = plain_sgd();
+  config.train.mixup = 1;
+  const Sample sample = pictures(config, "cnn");
+  const Samples samples = images(6, 3, 8);
+  const MixPlan mix{1, 0, 0, 3, 0 /* seed */};
+  bool another = false; // than the sample's own label
+  for (int update = 0; update < 8; ++update) {
+    const Batch made = mixed(samples.batch, sample.plan, mix, update);
+    const at::Tensor labels = made.soft_targets.argmax(1);
+    another = another || !at::equal(labels, samples.labels.to(at::kLong));
+    const auto module = sample.module();
+    module->set_training(true);
+    const at::Tensor taken_for = module->forward({made.inputs}).argmax(1);
+    const auto engine = sample.engine();
+    engine->step(samples.batch, order(update, 0, kLr));
+    EXPECT_EQ(
+        engine->take_training_sums().correct,
+        taken_for.eq(labels).sum().item<std::int64_t>())
+        << "update " << update;
+  }
+  EXPECT_TRUE(another);
+}
+
+TEST(Tasks, that_do_not_suit_the_data_say_so) {
+  config::Config config;
+  config.train.task = "regression";
+  EXPECT_THAT(
+      tests::complaint([&] { table(config).engine(); }),
+      HasSubstr("train.task = regression needs numbers as targets"));
+  config.train.task = "auto";
+  config.train.loss = "mse";
+  EXPECT_THAT(
+      tests::complaint([&] { table(config).engine(); }),
+      HasSubstr("train.loss = mse does not go with the task classification"));
+}
+
+TEST(Tasks, an_output_that_does_not_fit_the_targets_is_named) {
+  Sample sample = numbers(plain_sgd(), 2);
+  sample.plan.target_shape = {3};
+  const Samples samples = with_numbers(10, 3, false);
+  EXPECT_THAT(
+      tests::complaint([&] { sample.engine()->step(samples.batch, order(0)); }),
+      HasSubstr(
+          "output float32 [10, 2] does not fit the targets float32 [10, 3]"));
+}
+
+} // namespace
+} // namespace temper::train

@@ -1,0 +1,192 @@
+#include "temper/train/watch/watchdog.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <future>
+
+#include "temper/base/log.h"
+#include "temper/base/text.h"
+#include "temper/journal/aside.h"
+#include "temper/train/watch/hang.h"
+#include "tests/temp_folder.h"
+
+namespace temper::train {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using Verdict = Silence::Verdict;
+
+TEST(Silence, it_warns_at_half_the_time_and_ends_at_all_of_it_once_each) {
+  Silence silence(10);
+  EXPECT_EQ(silence.see(1, Phase::forward, 1), Verdict::fine);
+  EXPECT_EQ(silence.see(1, Phase::forward, 4), Verdict::fine);
+  EXPECT_EQ(silence.see(1, Phase::forward, 1), Verdict::slow);
+  EXPECT_EQ(silence.see(1, Phase::forward, 4), Verdict::fine);
+  EXPECT_EQ(silence.see(1, Phase::forward, 1), Verdict::hung);
+  EXPECT_EQ(silence.silent_s(), 10);
+  EXPECT_EQ(silence.see(1, Phase::forward, 100), Verdict::fine);
+}
+
+TEST(Silence, a_beat_begins_it_anew) {
+  Silence silence(10);
+  for (std::uint64_t i = 1; i < 100; ++i)
+    EXPECT_EQ(silence.see(i, Phase::backward, 4), Verdict::fine);
+  EXPECT_EQ(silence.see(99, Phase::backward, 5), Verdict::slow);
+  EXPECT_EQ(silence.see(100, Phase::backward, 5), Verdict::fine);
+  EXPECT_EQ(silence.see(100, Phase::backward, 5), Verdict::slow);
+}
+
+// A terminal that is held (Ctrl-S, a pager) and a thread without work are fine
+// for as long as they like.
+TEST(Silence, resting_and_telling_are_excused) {
+  Silence silence(10);
+  for (const Phase phase : {Phase::resting, Phase::telling})
+    for (int i = 0; i < 10; ++i)
+      EXPECT_EQ(silence.see(1, phase, 100), Verdict::fine);
+  EXPECT_EQ(silence.see(1, Phase::data_wait, 9), Verdict::slow);
+}
+
+TEST(Watchdog, it_names_who_hangs_and_where) {
+  Heartbeats heartbeats;
+  heartbeats.update = 7;
+  std::promise<Hang> told;
+  heartbeats.saving.beat(Phase::checkpoint);
+  const Watchdog watchdog(
+      heartbeats, 0.1, {{}, [&](const Hang& hang) { told.set_value(hang); }});
+  const Hang hang = told.get_future().get();
+  EXPECT_EQ(hang.worker, Worker::saving);
+  EXPECT_EQ(hang.phase, Phase::checkpoint);
+  EXPECT_EQ(hang.update, 7);
+  EXPECT_GE(hang.silent_s, 0.1);
+}
+
+TEST(Watchdog, zero_seconds_watch_nothing_and_an_end_does_not_wait) {
+  Heartbeats heartbeats;
+  heartbeats.training.beat(Phase::forward);
+  const auto never = [](const Hang&) { ADD_FAILURE() << "told"; };
+  int looks = 0;
+  {
+    const Watchdog off(heartbeats, 0, {never, never, [&] { ++looks; }});
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  EXPECT_EQ(looks, 0);
+  const Watchdog slow(heartbeats, 1e6, {never, never});
+}
+
+class StuckBatches final : public Batches {
+ public:
+  void start(std::uint32_t) override {}
+  const data::Batch* next() override {
+    return nullptr;
+  }
+  std::optional<std::int64_t> batches_per_epoch() const override {
+    return 1;
+  }
+  std::optional<std::int64_t> samples() const override {
+    return 1;
+  }
+  std::string state() const override {
+    return "";
+  }
+  void resume(const std::string&) override {}
+  data::LoaderStats stats() const override {
+    return {};
+  }
+  std::string in_hand() const override {
+    return "photos/cat/12.jpg (sample 12)";
+  }
+};
+
+TEST(RunWatch, a_hang_leaves_its_name_the_stacks_and_an_event_and_gives_up) {
+  const tests::TempFolder folder;
+  const journal::RunDirectory directory{folder.path()};
+  Heartbeats heartbeats;
+  const StuckBatches batches;
+  heartbeats.update = 41;
+  heartbeats.training.beat(Phase::data_wait);
+  std::promise<void> given_up;
+  {
+    const RunWatch watch({heartbeats, 0.1, directory, &batches, nullptr, [&] {
+                            given_up.set_value();
+                          }});
+    given_up.get_future().get();
+  }
+  const auto events = journal::all_aside(directory);
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(events[0].kind, "hang");
+  EXPECT_EQ(events[0].text("phase"), "waiting for data");
+  EXPECT_EQ(events[0].text("in_hand"), "photos/cat/12.jpg (sample 12)");
+  EXPECT_EQ(events[0].count("update"), 41);
+  ASSERT_EQ(events[0].text("stacks"), "artifacts/hang-1.txt");
+  EXPECT_THAT(
+      tests::read_bytes(folder / "artifacts/hang-1.txt"),
+      AllOf(
+          HasSubstr("while waiting for data, in step 42: photos/cat/12.jpg"),
+          HasSubstr("thread ")));
+}
+
+// Training neither waits for a tracker nor ends because of one.
+TEST(RunWatch, a_tracker_that_hangs_ends_nothing) {
+  const tests::TempFolder folder;
+  Heartbeats heartbeats;
+  heartbeats.tracking.beat(Phase::tracker);
+  std::promise<void> told;
+  const auto before = log::set_sink([&](log::Level, const std::string& line) {
+    if (contains(line, "Training goes on")) told.set_value();
+  });
+  bool gave_up = false;
+  Mailbox mailbox;
+  {
+    const RunWatch watch(
+        {heartbeats,
+         0.1,
+         {folder.path()},
+         nullptr,
+         nullptr,
+         [&] { gave_up = true; },
+         {{}, [] { return std::string("http://mlflow:5000"); }},
+         &mailbox});
+    told.get_future().get();
+  }
+  log::set_sink(before);
+  EXPECT_FALSE(gave_up);
+  EXPECT_TRUE(journal::all_aside({folder.path()}).empty());
+  const auto event = mailbox.take();
+  ASSERT_TRUE(event);
+  EXPECT_EQ(event->kind, "hang");
+  EXPECT_EQ(event->text("phase"), "telling a tracker");
+  EXPECT_EQ(event->text("in_hand"), "http://mlflow:5000");
+  EXPECT_FALSE(mailbox.take());
+}
+
+// Whose trackers are in the same process gives their sign of life here.
+TEST(RunWatch, trackers_that_are_alive_are_not_named) {
+  const tests::TempFolder folder;
+  Heartbeats heartbeats;
+  Mailbox mailbox;
+  std::promise<void> enough;
+  int looks = 0;
+  {
+    const auto alive = [&](Heartbeat& heartbeat) {
+      heartbeat.beat(Phase::tracker);
+      if (++looks == 20) enough.set_value();
+    };
+    const RunWatch watch(
+        {heartbeats,
+         0.1,
+         {folder.path()},
+         nullptr,
+         nullptr,
+         {},
+         {alive, {}},
+         &mailbox});
+    enough.get_future().get();
+  }
+  EXPECT_FALSE(mailbox.take());
+}
+
+} // namespace
+} // namespace temper::train
