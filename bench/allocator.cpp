@@ -57,7 +57,7 @@ int main(int argc, char** argv) {
   const auto engine = train::make_engine({config, model, data, "cpu", {}, {}});
   const auto batches = train::train_batches(data, config, {});
   batches->start(0);
-  const data::Batch& batch = *batches->next();
+  const data::HostBatch& batch = *batches->next();
   std::vector<double> cpu_ms[2];
   std::vector<double> faults[2];
   for (int round = 0; round < rounds; ++round)

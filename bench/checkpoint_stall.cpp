@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "temper/checkpoint/writer.h"
+#include "temper/checkpoint/background_writer.h"
 
 namespace {
 
@@ -61,7 +61,7 @@ int main(int count, char** arguments) {
   for (const std::size_t megabytes : {1, 90, 500}) {
     fs::remove_all(folder);
     temper::checkpoint::Store store(folder);
-    temper::checkpoint::Writer writer(store);
+    temper::checkpoint::BackgroundWriter writer(store);
     const Snapshot state = state_of(megabytes << 20);
     double copy_s = 0;
     double work_s = 0;

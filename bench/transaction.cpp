@@ -19,8 +19,8 @@
 
 #include "temper/model/executor/executor.h"
 #include "temper/model/zoo/zoo.h"
+#include "temper/train/optimizer/buffer_backup.h"
 #include "temper/train/optimizer/optimizer.h"
-#include "temper/train/optimizer/undo.h"
 #include "temper/train/task/tasks.h"
 #include "temper/train/torch/torch_engine.h"
 
@@ -73,7 +73,7 @@ void transaction(const std::string& name, int rounds) {
   const at::Tensor inputs = at::randn({32, 3, 32, 32});
   const at::Tensor labels = at::randint(10, {32}, at::kLong);
   const at::Tensor indices = at::arange(32, at::kLong);
-  data::Batch batch;
+  data::HostBatch batch;
   batch.size = 32;
   batch.shape = {3, 32, 32};
   batch.inputs = inputs.data_ptr();

@@ -21,11 +21,11 @@ struct Encoder : torch::nn::Module {
 
 struct Contrastive : train::Task {
   Contrastive() : Task(model::make_opaque(std::make_shared<Encoder>())) {}
-  bool couples_samples() const override {
+  bool needs_whole_batch() const override {
     return true; // never cut into slices: a row's rivals are all the others
   }
   // LibTorch is seeded before each step: a resumed run draws the same noise.
-  at::Tensor train_step(const train::Batch& batch) override {
+  at::Tensor train_step(const train::TensorBatch& batch) override {
     const auto view = [&] {
       const auto noise = at::randn_like(batch.inputs);
       const auto code = model().forward({batch.inputs + 0.5 * noise});

@@ -17,7 +17,7 @@ class Focal : public train::Task {
 
   // A sum over the samples of a slice. temper divides by those of the whole
   // batch, so that the gradient is the same however the batch is cut.
-  at::Tensor train_step(const train::Batch& batch) override {
+  at::Tensor train_step(const train::TensorBatch& batch) override {
     const at::Tensor scores = model().forward({batch.inputs});
     const at::Tensor truth = batch.targets.unsqueeze(1);
     const at::Tensor log_p = scores.log_softmax(1).gather(1, truth).squeeze(1);

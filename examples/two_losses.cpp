@@ -18,7 +18,7 @@ class TwoLosses : public train::Task {
 
   // Sums over the slice; temper divides by the samples of the whole batch, so
   // that the gradient is the same however the batch is cut.
-  at::Tensor train_step(const train::Batch& batch) override {
+  at::Tensor train_step(const train::TensorBatch& batch) override {
     const at::Tensor scores = model().forward({batch.inputs});
     const at::Tensor mirrored = model().forward({batch.inputs.flip({3})});
     const at::Tensor apart = (scores.softmax(1) - mirrored.softmax(1)).square();

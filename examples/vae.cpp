@@ -39,7 +39,7 @@ struct Autoencoder : torch::nn::Module {
 struct Vae : train::Task {
   Vae() : Task(model::make_opaque(std::make_shared<Autoencoder>())) {}
 
-  at::Tensor train_step(const train::Batch& batch) override {
+  at::Tensor train_step(const train::TensorBatch& batch) override {
     const auto parts = model()
                            .forward({batch.inputs})
                            .split_with_sizes({kPixels, kCode, kCode}, 1);

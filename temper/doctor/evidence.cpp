@@ -1,7 +1,7 @@
 #include "temper/doctor/evidence.h"
 
 #include "temper/kernels/fma_peak.h"
-#include "temper/libtorch/trial.h"
+#include "temper/libtorch/device_trial.h"
 #include "temper/machine/disk.h"
 #include "temper/machine/libraries.h"
 

@@ -8,8 +8,8 @@
 
 #include "temper/base/file/atomic_file.h"
 #include "temper/base/text.h"
-#include "temper/journal/aside.h"
 #include "temper/journal/journal.h"
+#include "temper/journal/restart_log.h"
 #include "temper/journal/thinned.h"
 
 namespace temper::journal {

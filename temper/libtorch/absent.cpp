@@ -1,9 +1,9 @@
 // The seam's answers in a program without LibTorch: the command as it opens,
 // the tests of what needs no torch, and everything where TEMPER_TORCH is OFF.
+#include "temper/libtorch/device_trial.h"
 #include "temper/libtorch/facts.h"
 #include "temper/libtorch/mps_memory.h"
 #include "temper/libtorch/sim/sim.h"
-#include "temper/libtorch/trial.h"
 
 namespace temper::libtorch {
 
@@ -17,7 +17,7 @@ Facts facts() {
 
 void set_threads(int, int) {}
 
-Trial try_device(const std::string&) {
+DeviceTrial try_device(const std::string&) {
   return {false, "temper was built without LibTorch"};
 }
 

@@ -12,7 +12,7 @@ DeviceReport tried(
     const std::string& device,
     const std::string& model,
     const TryDevice& try_device) {
-  const libtorch::Trial trial = try_device(device);
+  const libtorch::DeviceTrial trial = try_device(device);
   return {device, model, trial.works, trial.why_not};
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "temper/base/error.h"
-#include "temper/libtorch/trial.h"
+#include "temper/libtorch/device_trial.h"
 #include "temper/machine/machine.h"
 
 namespace temper::machine {
@@ -20,7 +20,7 @@ struct DeviceReport {
   std::string why_not;
 };
 
-using TryDevice = std::function<libtorch::Trial(const std::string&)>;
+using TryDevice = std::function<libtorch::DeviceTrial(const std::string&)>;
 
 // Best first: CUDA, MPS, CPU. What this LibTorch was not built for is not
 // listed; what it was built for and does not work is, with the reason.

@@ -19,11 +19,11 @@ Tried told(const Contender& contender, const Contender* winner) {
   tried.setting = contender.setting;
   tried.step_s = contender.median_s();
   if (tried.step_s) tried.spread = contender.spread();
-  tried.verdict = contender.out.value_or(Verdict::slower);
+  tried.verdict = contender.out.value_or(TrialVerdict::slower);
   tried.why = contender.why;
   if (contender.out) return tried;
   if (&contender == winner) {
-    tried.verdict = Verdict::chosen;
+    tried.verdict = TrialVerdict::chosen;
     tried.why = is_reference(contender.setting)
         ? "it is the reference"
         : "its gradients are the reference's";
@@ -31,7 +31,7 @@ Tried told(const Contender& contender, const Contender* winner) {
   }
   check(winner != nullptr, "whoever is in play lost to somebody");
   const Comparison seen = compare(contender.samples_s, winner->samples_s);
-  if (!seen.slower()) tried.verdict = Verdict::equal;
+  if (!seen.slower()) tried.verdict = TrialVerdict::equal;
   tried.why = seen.slower()
       ? cat(decimals(seen.ratio, 2), "x the time of the chosen one")
       : cat(decimals(seen.ratio, 2),
@@ -45,7 +45,7 @@ void sort_tried(std::vector<Tried>& tried) {
   std::sort(tried.begin(), tried.end(), [](const Tried& a, const Tried& b) {
     const auto rank = [](const Tried& each) {
       return std::tuple(
-          each.verdict != Verdict::chosen,
+          each.verdict != TrialVerdict::chosen,
           !each.step_s.has_value(),
           each.step_s.value_or(0));
     };
@@ -71,7 +71,7 @@ void fall_back(Plan& plan, const Candidates& candidates) {
 
 void warn_of_hung(Plan& plan) {
   for (const Tried& each : plan.tried)
-    if (each.verdict == Verdict::hung)
+    if (each.verdict == TrialVerdict::hung)
       plan.warnings.push_back(
           cat("a step on ",
               to_text(each.setting),
@@ -131,11 +131,15 @@ Plan plan_unmeasured(const Candidates& candidates, const std::string& why) {
   plan.ruled_out = candidates.ruled_out;
   if (candidates.settings.size() > 1)
     for (const Setting& setting : candidates.settings)
-      plan.tried.push_back({setting, {}, {}, Verdict::skipped, why});
+      plan.tried.push_back({setting, {}, {}, TrialVerdict::skipped, why});
   for (Tried& each : plan.tried)
     if (each.setting == candidates.fallback)
       each = {
-          each.setting, {}, {}, Verdict::chosen, "the default, not measured"};
+          each.setting,
+          {},
+          {},
+          TrialVerdict::chosen,
+          "the default, not measured"};
   sort_tried(plan.tried);
   explain(plan, candidates.fallback, candidates.asked);
   return plan;

@@ -38,7 +38,7 @@ double steady_seconds() {
 // What a job hands back. Owned by the job too: it may end after nobody waits.
 struct Contest::Result {
   std::shared_ptr<Rig> rig; // first, and so gone last: trials may need it
-  std::optional<Verdict> out;
+  std::optional<TrialVerdict> out;
   std::string why;
   std::shared_ptr<Trial> trial; // the contender's; bodies must not copy it
   std::optional<double> seconds;
@@ -115,26 +115,26 @@ bool Contest::perform(
   result->rig = rig_;
   result->trial = contender.trial;
   const auto job = [result, body] {
-    const auto out = [&](Verdict verdict, const std::string& why) {
+    const auto out = [&](TrialVerdict verdict, const std::string& why) {
       result->out = verdict;
       result->why = why;
     };
     try {
       body(*result);
     } catch (const NoMemory& error) {
-      out(Verdict::no_memory, error.what());
+      out(TrialVerdict::no_memory, error.what());
     } catch (const std::bad_alloc&) {
-      out(Verdict::no_memory, "out of memory");
+      out(TrialVerdict::no_memory, "out of memory");
     } catch (const std::exception& error) {
-      out(Verdict::failed, error.what());
+      out(TrialVerdict::failed, error.what());
     } catch (...) {
-      out(Verdict::failed, "threw something that is not an exception");
+      out(TrialVerdict::failed, "threw something that is not an exception");
     }
     if (result->out) result->trial = nullptr;
   };
   if (!worker_.run(job, deadline_s(contender.setting, patience_s))) {
     contender.trial = nullptr; // the job has it
-    contender.out = Verdict::hung;
+    contender.out = TrialVerdict::hung;
     contender.why = cat(
         "did not come back within ", step_text(patience_s), "; left behind");
     hung_devices_.insert(contender.setting.device);
@@ -150,7 +150,7 @@ bool Contest::perform(
   if (result->seconds) contender.samples_s.push_back(*result->seconds);
   if (!result->parity || result->parity->agrees) return true;
   close(contender);
-  contender.out = Verdict::rejected;
+  contender.out = TrialVerdict::rejected;
   contender.why =
       cat(result->parity->parameter,
           " differs from the reference by ",

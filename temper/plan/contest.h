@@ -29,7 +29,7 @@ struct Contender {
   // Only its first step is known, which was too long for a second one.
   bool rough = false;
   // Set when it can no longer win.
-  std::optional<Verdict> out;
+  std::optional<TrialVerdict> out;
   std::string why;
 
   std::optional<double> median_s() const;

@@ -66,7 +66,7 @@ bool Contest::pays_to_try() const {
 
 void Contest::try_one(Contender& contender) {
   const auto skip = [&](const std::string& why) {
-    contender.out = Verdict::skipped;
+    contender.out = TrialVerdict::skipped;
     contender.why = why;
   };
   const std::string& device = contender.setting.device;
@@ -82,7 +82,7 @@ void Contest::try_one(Contender& contender) {
   const double before_s = spent_s();
   attempt(contender);
   // Others keep memory while they are open: alone it may fit.
-  if (contender.out == Verdict::no_memory && close_others(contender)) {
+  if (contender.out == TrialVerdict::no_memory && close_others(contender)) {
     alone_ = true;
     contender.out = std::nullopt;
     contender.samples_s.clear();
@@ -99,7 +99,7 @@ void Contest::qualify() {
   for (auto it = order.begin(); it != order.end(); ++it) {
     Contender& each = **it;
     if (!each.rescue && !pays_to_try()) {
-      each.out = Verdict::skipped;
+      each.out = TrialVerdict::skipped;
       each.why = "the run is too short to measure it";
       some_left_out = true;
       continue;
@@ -124,7 +124,7 @@ void Contest::qualify() {
   leave_out_rough();
   const auto tried =
       std::count_if(contenders_.begin(), contenders_.end(), [](const auto& c) {
-        return c.out != Verdict::skipped;
+        return c.out != TrialVerdict::skipped;
       });
   const Contender* best = fastest();
   too_short_ =
@@ -141,7 +141,7 @@ void Contest::leave_out_rough() {
   if (timed) return;
   for (Contender& each : contenders_) {
     if (!each.rough || each.out) continue;
-    each.out = Verdict::skipped;
+    each.out = TrialVerdict::skipped;
     each.why =
         cat("a step takes about ",
             step_text(each.samples_s.front()),
@@ -238,7 +238,7 @@ void Contest::rounds() {
 
 bool Contest::agrees(Contender& contender) {
   const auto skip = [&](const std::string& why) {
-    contender.out = Verdict::skipped;
+    contender.out = TrialVerdict::skipped;
     contender.why = why;
     return false;
   };

@@ -62,23 +62,23 @@ std::string time_text(const Tried& tried) {
 
 } // namespace
 
-const char* to_string(Verdict verdict) {
+const char* to_string(TrialVerdict verdict) {
   switch (verdict) {
-    case Verdict::chosen:
+    case TrialVerdict::chosen:
       return "chosen";
-    case Verdict::equal:
+    case TrialVerdict::equal:
       return "equal";
-    case Verdict::slower:
+    case TrialVerdict::slower:
       return "slower";
-    case Verdict::rejected:
+    case TrialVerdict::rejected:
       return "rejected";
-    case Verdict::failed:
+    case TrialVerdict::failed:
       return "failed";
-    case Verdict::hung:
+    case TrialVerdict::hung:
       return "hung";
-    case Verdict::no_memory:
+    case TrialVerdict::no_memory:
       return "no_memory";
-    case Verdict::skipped:
+    case TrialVerdict::skipped:
       return "skipped";
   }
   throw Bug("a verdict without a name");
@@ -93,7 +93,7 @@ Setting Plan::setting() const {
 
 const Tried* Plan::chosen() const {
   for (const Tried& each : tried)
-    if (each.verdict == Verdict::chosen && each.step_s) return &each;
+    if (each.verdict == TrialVerdict::chosen && each.step_s) return &each;
   return nullptr;
 }
 

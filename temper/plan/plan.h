@@ -19,7 +19,7 @@ struct Choice {
   friend bool operator==(const Choice&, const Choice&) = default;
 };
 
-enum class Verdict {
+enum class TrialVerdict {
   chosen,
   equal, // as fast as the chosen one within the noise
   slower,
@@ -30,14 +30,14 @@ enum class Verdict {
   skipped, // not tried, or not to the end
 };
 
-const char* to_string(Verdict verdict);
+const char* to_string(TrialVerdict verdict);
 
 struct Tried {
   Setting setting;
   std::optional<double> step_s; // median
   // About how far off step_s may be, as a part of it; no value: not known.
   std::optional<double> spread;
-  Verdict verdict = Verdict::skipped;
+  TrialVerdict verdict = TrialVerdict::skipped;
   std::string why; // one sentence
   friend bool operator==(const Tried&, const Tried&) = default;
 };

@@ -13,15 +13,15 @@ using Json = nlohmann::ordered_json;
 // The first had neither spreads nor the load: runs of that time still go on.
 constexpr int kSchema = 2;
 constexpr int kFirstSchema = 1;
-constexpr Verdict kVerdicts[] = {
-    Verdict::chosen,
-    Verdict::equal,
-    Verdict::slower,
-    Verdict::rejected,
-    Verdict::failed,
-    Verdict::hung,
-    Verdict::no_memory,
-    Verdict::skipped};
+constexpr TrialVerdict kVerdicts[] = {
+    TrialVerdict::chosen,
+    TrialVerdict::equal,
+    TrialVerdict::slower,
+    TrialVerdict::rejected,
+    TrialVerdict::failed,
+    TrialVerdict::hung,
+    TrialVerdict::no_memory,
+    TrialVerdict::skipped};
 
 // One name for each choice, for both directions.
 struct Named {
@@ -174,8 +174,8 @@ Setting read_setting(const Json& json, const std::string& place) {
   return setting;
 }
 
-Verdict read_verdict(const std::string& word, const std::string& place) {
-  for (const Verdict verdict : kVerdicts)
+TrialVerdict read_verdict(const std::string& word, const std::string& place) {
+  for (const TrialVerdict verdict : kVerdicts)
     if (word == to_string(verdict)) return verdict;
   refuse_field(place, cat("is \"", word, "\", which is no verdict"));
 }

@@ -35,8 +35,9 @@ int differences(const Setting& a, const Setting& b) {
 
 bool measured(const Tried& tried) {
   return tried.step_s &&
-      (tried.verdict == Verdict::slower || tried.verdict == Verdict::equal ||
-       tried.verdict == Verdict::chosen);
+      (tried.verdict == TrialVerdict::slower ||
+       tried.verdict == TrialVerdict::equal ||
+       tried.verdict == TrialVerdict::chosen);
 }
 
 // The fairest comparison: as much alike as possible, then the fastest. The
@@ -91,7 +92,7 @@ std::string compared(
     const Tried& other,
     const Setting& chosen) {
   const std::string name = spoken(field, other.setting);
-  if (other.verdict == Verdict::equal)
+  if (other.verdict == TrialVerdict::equal)
     return cat(
         step_text(*mine.step_s),
         " a step; ",
@@ -110,8 +111,8 @@ std::string compared(
 }
 
 std::string trouble(const Tried& tried) {
-  if (tried.verdict == Verdict::no_memory) return " ran out of memory";
-  if (tried.verdict == Verdict::rejected)
+  if (tried.verdict == TrialVerdict::no_memory) return " ran out of memory";
+  if (tried.verdict == TrialVerdict::rejected)
     return cat(" was rejected: ", tried.why);
   return cat(" ", to_string(tried.verdict), ": ", tried.why);
 }
@@ -135,7 +136,8 @@ reason_for(const Plan& plan, const Field& field, const Setting& chosen) {
         });
   };
   const Tried* failed = rival(plan, field, chosen, [&](const Tried& each) {
-    return each.verdict != Verdict::skipped && !measured(each) && !worked(each);
+    return each.verdict != TrialVerdict::skipped && !measured(each) &&
+        !worked(each);
   });
   if (failed)
     reasons.push_back(cat(spoken(field, failed->setting), trouble(*failed)));

@@ -1,7 +1,7 @@
 #include "temper/session/checkpoint_histograms.h"
 
 #include "temper/base/text.h"
-#include "temper/train/metrics/spread.h"
+#include "temper/train/metrics/histogram.h"
 #include "temper/weights/safetensors.h"
 
 namespace temper::session {
@@ -13,7 +13,7 @@ std::vector<track::Histogram> checkpoint_histograms(
   for (const auto& [name, tensor] :
        weights::read_safetensors(checkpoint / "state.safetensors")) {
     if (!starts_with(name, weights)) continue;
-    const auto spread = train::spread_of(tensor);
+    const auto spread = train::histogram_of(tensor);
     if (!spread) continue;
     track::Histogram each;
     each.key = cat("weights/", name.substr(weights.size()));

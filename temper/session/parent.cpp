@@ -58,7 +58,7 @@ bool wants_parent(const Environment& environment) {
   return !supervise::is_traced();
 }
 
-std::optional<supervise::Ending> run_trainer(
+std::optional<supervise::SupervisedEnd> run_trainer(
     const TrainerProgram& program,
     TrackedRun& tracked) {
   const auto page = supervise::SharedPage::make();
@@ -70,7 +70,7 @@ std::optional<supervise::Ending> run_trainer(
   }
   Board* board = nullptr;
   std::string goes_on_with; // after a death
-  supervise::Assignment assignment;
+  supervise::TrainerStart assignment;
   assignment.program = program.path;
   assignment.name = program.name;
   assignment.arguments = program.arguments;
@@ -96,11 +96,11 @@ std::optional<supervise::Ending> run_trainer(
   return ending;
 }
 
-track::Status status_of(const supervise::Ending& ending) {
+track::Status status_of(const supervise::SupervisedEnd& ending) {
   return ending.code == kFailed ? track::Status::failed : track::Status::killed;
 }
 
-double patience_of(const supervise::Ending& ending) {
+double patience_of(const supervise::SupervisedEnd& ending) {
   return ending.code == kDone || ending.code == kFailed
       ? TrackedRun::kPatience_s
       : TrackedRun::kShortPatience_s;

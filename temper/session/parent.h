@@ -35,13 +35,13 @@ struct TrainerProgram {
 
 // Runs it until it has ended for good, and `tracked` follows its run. No value
 // when the system gives no shared memory.
-std::optional<supervise::Ending> run_trainer(
+std::optional<supervise::SupervisedEnd> run_trainer(
     const TrainerProgram& program,
     TrackedRun& tracked);
 
 // How a run ended whose trainer ended so, and how long its trackers are waited
 // for.
-track::Status status_of(const supervise::Ending& ending);
-double patience_of(const supervise::Ending& ending);
+track::Status status_of(const supervise::SupervisedEnd& ending);
+double patience_of(const supervise::SupervisedEnd& ending);
 
 } // namespace temper::session

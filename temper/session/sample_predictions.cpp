@@ -40,7 +40,7 @@ std::map<std::int64_t, Guess> guesses(
   const auto run = train::make_extractor(
       {trained, {classes}, data, "cpu", {}, options.batch});
   while (made.size() < kShown) {
-    const data::Batch* batch = loader.next();
+    const data::HostBatch* batch = loader.next();
     if (batch == nullptr) break;
     std::vector<float> scores(static_cast<std::size_t>(batch->size * classes));
     run->compute(*batch, scores.data());

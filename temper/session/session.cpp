@@ -63,7 +63,7 @@ class Session::Watch : public train::RunObserver {
   }
   void started(
       const journal::RunDirectory& directory,
-      const train::RunPlan& plan,
+      const train::RunOverview& plan,
       const config::Config& config) override {
     config_ = config;
     // A parent does it: it is there when this process is not.

@@ -6,7 +6,7 @@
 #include "temper/base/text.h"
 #include "temper/config/load.h"
 #include "temper/train/run/kept_model.h"
-#include "temper/train/run/run_remains.h"
+#include "temper/train/run/repair_run.h"
 #include "temper/train/setup/run_data.h"
 #include "temper/train/setup/run_model.h"
 #include "temper/weights/load_weights.h"

@@ -14,8 +14,8 @@
 #include "temper/base/exit_codes.h"
 #include "temper/base/log.h"
 #include "temper/base/text.h"
-#include "temper/journal/aside.h"
 #include "temper/journal/journal.h"
+#include "temper/journal/restart_log.h"
 #include "temper/journal/run_lock.h"
 #include "temper/journal/trace.h"
 #include "temper/supervise/death.h"
@@ -29,9 +29,8 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-
 pid_t start(
-    const Assignment& assignment,
+    const TrainerStart& assignment,
     const std::vector<std::string>& arguments) {
   std::vector<std::string> words{assignment.name};
   words.insert(words.end(), arguments.begin(), arguments.end());
@@ -80,9 +79,9 @@ pid_t start(
 
 class Supervisor {
  public:
-  explicit Supervisor(const Assignment& assignment) : asked_(assignment) {}
+  explicit Supervisor(const TrainerStart& assignment) : asked_(assignment) {}
 
-  Ending run() {
+  SupervisedEnd run() {
     std::vector<std::string> arguments = asked_.arguments;
     for (;;) {
       if (asked_.begin) asked_.begin();
@@ -256,7 +255,7 @@ class Supervisor {
       inbox_.wait(seconds - seconds_since(begin));
   }
 
-  Ending stopped_anyway(const Death& death) const {
+  SupervisedEnd stopped_anyway(const Death& death) const {
     const bool can_go_on = where_.saved >= 0;
     asked_.say(
         cat(sentence(death),
@@ -268,7 +267,7 @@ class Supervisor {
     return {can_go_on ? kStopped : kInterrupted, 0};
   }
 
-  Ending give_up(const Death& death) const {
+  SupervisedEnd give_up(const Death& death) const {
     const std::string why =
         cat(sentence(death),
             ". It is not started again: ",
@@ -329,7 +328,7 @@ class Supervisor {
     Clock::time_point since{};
   };
 
-  const Assignment& asked_;
+  const TrainerStart& asked_;
   Inbox inbox_;
   Patience patience_;
   Whereabouts where_; // when it died last
@@ -349,7 +348,7 @@ class Supervisor {
 
 } // namespace
 
-Ending supervise(const Assignment& assignment) {
+SupervisedEnd supervise(const TrainerStart& assignment) {
   return Supervisor(assignment).run();
 }
 

@@ -27,7 +27,7 @@ struct Whereabouts {
   std::string doing;
 };
 
-struct Assignment {
+struct TrainerStart {
   std::function<std::string()> program; // asked before each start
   std::string name = "temper"; // that the program is started by
   std::vector<std::string> arguments; // of the first start, without the name
@@ -47,12 +47,12 @@ struct Assignment {
 };
 
 // As the trainer ended.
-struct Ending {
+struct SupervisedEnd {
   int code = 0;
   int signal = 0; // not 0: of that signal
 };
 
 // Error when the program cannot be started.
-Ending supervise(const Assignment& assignment);
+SupervisedEnd supervise(const TrainerStart& assignment);
 
 } // namespace temper::supervise

@@ -120,7 +120,7 @@ struct StoredRun {
   std::map<std::string, Last> metrics;
 };
 
-struct Batch {
+struct Delivery {
   std::vector<Point> points;
   std::vector<Pair> tags;
   std::vector<Note> notes;
@@ -177,7 +177,7 @@ class Tracker {
     return std::nullopt;
   }
   // All of it or, after an Unavailable or Error, perhaps a part.
-  virtual void deliver(const Batch& batch) = 0;
+  virtual void deliver(const Delivery& batch) = 0;
   // To be handed to the next begin(), asked after every delivery.
   virtual std::string memory() const {
     return "";

@@ -48,7 +48,7 @@ class HeaderHandler {
   }
 
   bool number_unsigned(json::number_unsigned_t number) {
-    if (place_ == Place::kShape) {
+    if (place_ == Position::kShape) {
       if (number > std::numeric_limits<std::int64_t>::max())
         refuse_header(file_, cat(tensor(), " has a size of ", number));
       if (entry_.sizes.size() == kMostDimensions)
@@ -56,7 +56,7 @@ class HeaderHandler {
             file_,
             cat(tensor(), " has more than ", kMostDimensions, " dimensions"));
       entry_.sizes.push_back(static_cast<std::int64_t>(number));
-    } else if (place_ == Place::kOffsets) {
+    } else if (place_ == Position::kOffsets) {
       if (offsets_ == 2)
         refuse_header(file_, cat(tensor(), " has more than two offsets"));
       (offsets_++ == 0 ? entry_.begin : entry_.end) = number;
@@ -67,9 +67,9 @@ class HeaderHandler {
   }
 
   bool string(std::string& text) {
-    if (place_ == Place::kMetadata) {
+    if (place_ == Position::kMetadata) {
       header_.metadata[key_] = text;
-    } else if (place_ == Place::kTensor && key_ == "dtype") {
+    } else if (place_ == Position::kTensor && key_ == "dtype") {
       const auto type = graph::dtype_of_safetensors(text);
       if (!type)
         throw Error(
@@ -89,12 +89,12 @@ class HeaderHandler {
   }
 
   bool start_object(std::size_t) {
-    if (place_ == Place::kStart) {
-      place_ = Place::kTop;
-    } else if (place_ == Place::kTop && key_ == "__metadata__") {
-      place_ = Place::kMetadata;
-    } else if (place_ == Place::kTop) {
-      place_ = Place::kTensor;
+    if (place_ == Position::kStart) {
+      place_ = Position::kTop;
+    } else if (place_ == Position::kTop && key_ == "__metadata__") {
+      place_ = Position::kMetadata;
+    } else if (place_ == Position::kTop) {
+      place_ = Position::kTensor;
       entry_ = {};
       entry_.name = key_;
       offsets_ = 0;
@@ -107,15 +107,15 @@ class HeaderHandler {
 
   bool key(std::string& key) {
     bool fresh = true;
-    if (place_ == Place::kTop)
+    if (place_ == Position::kTop)
       fresh = names_.insert(key).second;
-    else if (place_ == Place::kMetadata)
+    else if (place_ == Position::kMetadata)
       fresh = header_.metadata.count(key) == 0;
     else
       fresh = seen_.insert(key).second;
     if (!fresh)
       refuse_header(file_, cat("its header has ", shown_name(key), " twice"));
-    if (place_ == Place::kTensor && key != "dtype" && key != "shape" &&
+    if (place_ == Position::kTensor && key != "dtype" && key != "shape" &&
         key != "data_offsets")
       refuse_header(
           file_, cat(tensor(), " has an unknown field ", shown_name(key)));
@@ -124,26 +124,26 @@ class HeaderHandler {
   }
 
   bool end_object() {
-    if (place_ == Place::kTensor) {
+    if (place_ == Position::kTensor) {
       if (seen_.size() != 3)
         refuse_header(
             file_, cat(tensor(), " lacks its dtype, shape or data_offsets"));
       header_.entries.push_back(std::move(entry_));
     }
-    place_ = place_ == Place::kTop ? Place::kEnd : Place::kTop;
+    place_ = place_ == Position::kTop ? Position::kEnd : Position::kTop;
     return true;
   }
 
   bool start_array(std::size_t) {
-    if (place_ != Place::kTensor || key_ == "dtype") unexpected("a list");
-    place_ = key_ == "shape" ? Place::kShape : Place::kOffsets;
+    if (place_ != Position::kTensor || key_ == "dtype") unexpected("a list");
+    place_ = key_ == "shape" ? Position::kShape : Position::kOffsets;
     return true;
   }
 
   bool end_array() {
-    if (place_ == Place::kOffsets && offsets_ != 2)
+    if (place_ == Position::kOffsets && offsets_ != 2)
       refuse_header(file_, cat(tensor(), " has no two offsets"));
-    place_ = Place::kTensor;
+    place_ = Position::kTensor;
     return true;
   }
 
@@ -155,23 +155,31 @@ class HeaderHandler {
   }
 
  private:
-  enum class Place { kStart, kTop, kMetadata, kTensor, kShape, kOffsets, kEnd };
+  enum class Position {
+    kStart,
+    kTop,
+    kMetadata,
+    kTensor,
+    kShape,
+    kOffsets,
+    kEnd
+  };
 
   std::string tensor() const {
     return cat("tensor ", shown_name(entry_.name));
   }
   [[noreturn]] void unexpected(const char* what) const {
     std::string where = "its header";
-    if (place_ == Place::kTop || place_ == Place::kMetadata)
+    if (place_ == Position::kTop || place_ == Position::kMetadata)
       where = shown_name(key_);
-    else if (place_ != Place::kStart)
+    else if (place_ != Position::kStart)
       where = cat(key_, " of ", tensor());
     refuse_header(file_, cat(where, " is ", what));
   }
 
   const std::string& file_;
   SafetensorsHeader& header_;
-  Place place_ = Place::kStart;
+  Position place_ = Position::kStart;
   std::string key_;
   SafetensorsEntry entry_;
   int offsets_ = 0;

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "temper/base/text.h"
-#include "temper/journal/aside.h"
 #include "temper/journal/journal.h"
+#include "temper/journal/restart_log.h"
 #include "temper/journal/thinned.h"
 #include "tests/temp_folder.h"
 

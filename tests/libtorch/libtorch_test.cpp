@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "temper/base/text.h"
+#include "temper/libtorch/device_trial.h"
 #include "temper/libtorch/facts.h"
 #include "temper/libtorch/torch/compat.h"
-#include "temper/libtorch/trial.h"
 
 namespace temper::libtorch {
 namespace {
@@ -29,13 +29,13 @@ TEST(LibTorch, DefaultThreadsAreThoseBeforeTemperSetAny) {
 }
 
 TEST(LibTorch, CpuPassesItsTrial) {
-  const Trial trial = try_device("cpu");
+  const DeviceTrial trial = try_device("cpu");
   EXPECT_TRUE(trial.works) << trial.why_not;
 }
 
 TEST(LibTorch, ADeviceThatDoesNotExistFailsInOneLine) {
   for (const char* name : {"xla", "nonsense", ""}) {
-    const Trial trial = try_device(name);
+    const DeviceTrial trial = try_device(name);
     EXPECT_FALSE(trial.works) << name;
     EXPECT_FALSE(trial.why_not.empty()) << name;
     EXPECT_THAT(trial.why_not, testing::Not(testing::HasSubstr("\n")));

@@ -21,11 +21,11 @@ Machine with(int cuda_devices, bool mps) {
   return machine;
 }
 
-libtorch::Trial all_work(const std::string&) {
+libtorch::DeviceTrial all_work(const std::string&) {
   return {true, ""};
 }
 
-libtorch::Trial only_cpu_works(const std::string& device) {
+libtorch::DeviceTrial only_cpu_works(const std::string& device) {
   if (device == "cpu") return {true, ""};
   return {false, "Tried to allocate 256 bytes on shared pool"};
 }
@@ -59,7 +59,7 @@ TEST(Devices, AreListedBestFirstWithTheirModels) {
 TEST(Devices, WhatLibTorchWasNotBuiltForIsNotTried) {
   const auto devices = list_devices(with(0, false), [](const auto& device) {
     EXPECT_EQ(device, "cpu");
-    return libtorch::Trial{true, ""};
+    return libtorch::DeviceTrial{true, ""};
   });
   EXPECT_EQ(names(devices), std::vector<std::string>{"cpu"});
 }

@@ -33,7 +33,8 @@ class Cache : public testing::Test {
     plan_.layout = {"channels_last", "fastest"};
     plan_.threads = {"2", "fastest"};
     plan_.precision = {"fp32", "as asked"};
-    plan_.tried = {{plan_.setting(), 0.1, 0.04, Verdict::chosen, "fastest"}};
+    plan_.tried = {
+        {plan_.setting(), 0.1, 0.04, TrialVerdict::chosen, "fastest"}};
     candidates_.settings = {plan_.setting()};
   }
   ~Cache() override {

@@ -79,8 +79,8 @@ TEST_F(Calibrate, the_fastest_wins_and_says_by_how_much) {
   EXPECT_EQ(plan.setting(), kLast);
   EXPECT_EQ(
       plan.layout.reason, "171 ms a step; contiguous: 243 ms, same gradients");
-  EXPECT_EQ(tried(plan, kLast).verdict, Verdict::chosen);
-  EXPECT_EQ(tried(plan, kReference).verdict, Verdict::slower);
+  EXPECT_EQ(tried(plan, kLast).verdict, TrialVerdict::chosen);
+  EXPECT_EQ(tried(plan, kReference).verdict, TrialVerdict::slower);
   EXPECT_NEAR(tried(plan, kReference).step_s.value_or(0), 0.243, 1e-9);
   EXPECT_EQ(rig_->checked[to_text(kLast)], 1);
   EXPECT_THAT(plan.warnings, IsEmpty());
@@ -92,7 +92,7 @@ TEST_F(Calibrate, fast_and_wrong_loses_to_slow_and_right) {
   add(kMps, {.step_s = 0.05, .agrees = false, .parameter = "conv1.weight"});
   const Plan plan = measured();
   EXPECT_EQ(plan.setting(), kLast);
-  EXPECT_EQ(tried(plan, kMps).verdict, Verdict::rejected);
+  EXPECT_EQ(tried(plan, kMps).verdict, TrialVerdict::rejected);
   EXPECT_THAT(tried(plan, kMps).why, HasSubstr("conv1.weight"));
   EXPECT_THAT(
       plan.device.reason,
@@ -114,7 +114,7 @@ TEST_F(Calibrate, whoever_throws_is_out_with_the_reason) {
   add(kMps, {.step_s = 0.1, .throws = true});
   const Plan plan = measured();
   EXPECT_EQ(plan.setting(), kReference);
-  EXPECT_EQ(tried(plan, kMps).verdict, Verdict::failed);
+  EXPECT_EQ(tried(plan, kMps).verdict, TrialVerdict::failed);
   EXPECT_EQ(tried(plan, kMps).why, "no such kernel");
   EXPECT_THAT(plan.device.reason, HasSubstr("mps failed: no such kernel"));
 }
@@ -124,7 +124,7 @@ TEST_F(Calibrate, whoever_has_no_memory_is_out) {
   add(kMps, {.step_s = 0.1, .memory = 5000});
   const Plan plan = measured();
   EXPECT_EQ(plan.setting(), kReference);
-  EXPECT_EQ(tried(plan, kMps).verdict, Verdict::no_memory);
+  EXPECT_EQ(tried(plan, kMps).verdict, TrialVerdict::no_memory);
   EXPECT_THAT(plan.device.reason, HasSubstr("mps ran out of memory"));
 }
 
@@ -163,7 +163,7 @@ TEST_F(Calibrate, the_default_stays_unless_one_is_faster_beyond_the_noise) {
   EXPECT_EQ(plan.setting(), kReference);
   EXPECT_THAT(
       plan.layout.reason, HasSubstr("channels_last is equal within the noise"));
-  EXPECT_EQ(tried(plan, kLast).verdict, Verdict::equal);
+  EXPECT_EQ(tried(plan, kLast).verdict, TrialVerdict::equal);
   EXPECT_THAT(tried(plan, kLast).why, HasSubstr("within the noise"));
 }
 
@@ -201,7 +201,7 @@ TEST_F(Calibrate, the_budget_holds_with_slow_steps) {
   const Plan plan = measured(10);
   EXPECT_LE(rig_->clock->now() - before_s, 10);
   EXPECT_EQ(plan.setting(), kMps);
-  EXPECT_EQ(tried(plan, kOneThread).verdict, Verdict::skipped);
+  EXPECT_EQ(tried(plan, kOneThread).verdict, TrialVerdict::skipped);
   EXPECT_THAT(tried(plan, kOneThread).why, HasSubstr("no time"));
   EXPECT_NEAR(plan.seconds, rig_->clock->now() - before_s, 1e-9);
 }
@@ -352,7 +352,8 @@ TEST_F(Calibrate, settings_that_only_differ_by_noise_keep_the_default) {
     const Plan plan = measured();
     const bool kept = plan.setting() == kReference;
     misled += kept ? 0 : 1;
-    if (kept) EXPECT_EQ(tried(plan, kLast).verdict, Verdict::equal) << seed;
+    if (kept)
+      EXPECT_EQ(tried(plan, kLast).verdict, TrialVerdict::equal) << seed;
     EXPECT_GT(tried(plan, kReference).spread.value_or(0), 0.02) << seed;
   }
   EXPECT_LE(misled, 2); // of twenty, where steps vary by half
@@ -412,8 +413,8 @@ TEST_F(Calibrate, a_hanging_device_costs_neither_the_run_nor_the_budget) {
   const Plan plan = really_measured(1.0);
   EXPECT_LT(took_s_, 1.0 + kBusyMachine_s);
   EXPECT_EQ(plan.device.value, "cpu");
-  EXPECT_EQ(tried(plan, kMps).verdict, Verdict::hung);
-  EXPECT_EQ(tried(plan, other_mps).verdict, Verdict::skipped);
+  EXPECT_EQ(tried(plan, kMps).verdict, TrialVerdict::hung);
+  EXPECT_EQ(tried(plan, other_mps).verdict, TrialVerdict::skipped);
   EXPECT_THAT(tried(plan, other_mps).why, HasSubstr("did not come back"));
   EXPECT_EQ(rig_->opened[to_text(other_mps)], 0);
   EXPECT_THAT(plan.device.reason, HasSubstr("mps hung"));
@@ -428,10 +429,10 @@ TEST_F(Calibrate, several_hanging_devices_leave_time_for_the_rest) {
   add(kOneThread, {.step_s = 0.2});
   const Plan plan = really_measured(1.2);
   EXPECT_LT(took_s_, 1.2 + kBusyMachine_s);
-  EXPECT_EQ(tried(plan, kCudaSetting).verdict, Verdict::hung);
-  EXPECT_EQ(tried(plan, kMps).verdict, Verdict::hung);
+  EXPECT_EQ(tried(plan, kCudaSetting).verdict, TrialVerdict::hung);
+  EXPECT_EQ(tried(plan, kMps).verdict, TrialVerdict::hung);
   EXPECT_EQ(plan.device.value, "cpu");
-  EXPECT_EQ(tried(plan, plan.setting()).verdict, Verdict::chosen);
+  EXPECT_EQ(tried(plan, plan.setting()).verdict, TrialVerdict::chosen);
   rig_->gate->open();
 }
 
@@ -440,7 +441,7 @@ TEST_F(Calibrate, a_check_that_hangs_does_not_win) {
   candidates_.fallback = kMps;
   const Plan plan = really_measured(0.6);
   EXPECT_LT(took_s_, 0.6 + kBusyMachine_s);
-  EXPECT_EQ(tried(plan, kMps).verdict, Verdict::hung);
+  EXPECT_EQ(tried(plan, kMps).verdict, TrialVerdict::hung);
   EXPECT_EQ(plan.setting(), kReference);
   rig_->gate->open();
 }

@@ -96,7 +96,7 @@ TEST(FirstSteps, only_whole_batches_on_the_cpu_can_be_compared) {
   plan.threads = {"2", ""};
   plan.precision = {"fp32", ""};
   EXPECT_FALSE(expected_of(plan));
-  plan.tried = {{plan.setting(), 0.1, 0.04, Verdict::chosen, ""}};
+  plan.tried = {{plan.setting(), 0.1, 0.04, TrialVerdict::chosen, ""}};
   ASSERT_TRUE(expected_of(plan));
   EXPECT_EQ(expected_of(plan)->threads, 2);
   plan.part = 0.5;

@@ -24,13 +24,17 @@ Plan example() {
       {{"cpu", "channels_last", 4, "fp32"},
        0.171,
        0.04,
-       Verdict::chosen,
+       TrialVerdict::chosen,
        "fastest"},
-      {{"mps", "contiguous", 4, "fp32"}, 0.359, 0.25, Verdict::slower, "2.10x"},
+      {{"mps", "contiguous", 4, "fp32"},
+       0.359,
+       0.25,
+       TrialVerdict::slower,
+       "2.10x"},
       {{"mps", "contiguous", 4, "fp16"},
        std::nullopt,
        std::nullopt,
-       Verdict::no_memory,
+       TrialVerdict::no_memory,
        "out of memory"}};
   plan.ruled_out = {{"mps, channels_last", "wrong gradients"}};
   plan.warnings = {"careful"};
@@ -68,12 +72,12 @@ TEST(Setting, is_read_back_from_its_text) {
 TEST(Plan, what_is_written_reads_back_the_same) {
   Plan plan = example();
   EXPECT_EQ(plan_from_json(to_json(plan)), plan);
-  for (const Verdict verdict :
-       {Verdict::equal,
-        Verdict::rejected,
-        Verdict::failed,
-        Verdict::hung,
-        Verdict::skipped}) {
+  for (const TrialVerdict verdict :
+       {TrialVerdict::equal,
+        TrialVerdict::rejected,
+        TrialVerdict::failed,
+        TrialVerdict::hung,
+        TrialVerdict::skipped}) {
     plan.tried[1].verdict = verdict;
     EXPECT_EQ(plan_from_json(to_json(plan)), plan);
   }

@@ -7,8 +7,8 @@
 #include <csignal>
 
 #include "temper/base/process/process.h"
-#include "temper/journal/aside.h"
 #include "temper/journal/journal.h"
+#include "temper/journal/restart_log.h"
 #include "tests/emulator.h"
 #include "tests/train/run/counting_run.h"
 #include "tests/train/run/observers.h"

@@ -12,8 +12,8 @@
 
 #include "temper/base/error.h"
 #include "temper/base/text.h"
-#include "temper/journal/aside.h"
 #include "temper/journal/journal.h"
+#include "temper/journal/restart_log.h"
 #include "tests/temp_folder.h"
 
 namespace temper::supervise {
@@ -36,7 +36,9 @@ class Supervised : public testing::Test {
     assignment_.wait_scale = 0;
   }
 
-  Ending run(const std::string& first, const std::string& again = "exit 0") {
+  SupervisedEnd run(
+      const std::string& first,
+      const std::string& again = "exit 0") {
     assignment_.arguments = {"-c", first};
     again_ = again;
     return supervise(assignment_);
@@ -56,7 +58,7 @@ class Supervised : public testing::Test {
   }
 
   tests::TempFolder folder_;
-  Assignment assignment_;
+  TrainerStart assignment_;
   Whereabouts where_;
   std::string again_;
   std::string said_;

@@ -49,7 +49,7 @@ std::string date_text(double seconds) {
 
 std::string step_of(const RememberedPlan& entry) {
   for (const auto& each : entry.plan.tried)
-    if (each.verdict == plan::Verdict::chosen && each.step_s)
+    if (each.verdict == plan::TrialVerdict::chosen && each.step_s)
       return cat(
           plan::step_text(*each.step_s),
           each.spread ? cat(" ", plan::spread_text(*each.spread)) : "");

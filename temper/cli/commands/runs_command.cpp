@@ -202,10 +202,10 @@ class RunsCommand : public Command {
   }
 
   int collect(Console& console) const {
-    const auto waste = find_waste(directory_, keep_);
+    const auto waste = find_removable(directory_, keep_);
     std::uint64_t bytes = 0;
     std::string out;
-    for (const Waste& each : waste) {
+    for (const Removable& each : waste) {
       bytes += each.bytes;
       out +=
           cat(each.path.string(),
@@ -219,7 +219,7 @@ class RunsCommand : public Command {
       console.print("there is nothing to remove\n");
       return kDone;
     }
-    if (yes_) remove_waste(waste);
+    if (yes_) remove_found(waste);
     console.print(
         cat(out,
             bytes_text(bytes),

@@ -35,7 +35,7 @@ std::string named(const journal::RunDirectory& run, const char* pointer) {
       trim(read_small_file(run.checkpoints() / pointer, 4096).value_or("")));
 }
 
-void add_run(const journal::RunDirectory& run, std::vector<Waste>& waste) {
+void add_run(const journal::RunDirectory& run, std::vector<Removable>& waste) {
   const auto summary = journal::summarise(run);
   if (summary.status == "running") return;
   if (summary.status == "failed") {
@@ -64,16 +64,16 @@ void add_run(const journal::RunDirectory& run, std::vector<Waste>& waste) {
 
 } // namespace
 
-std::vector<Waste> find_waste(const fs::path& directory, int keep) {
-  std::vector<Waste> waste;
+std::vector<Removable> find_removable(const fs::path& directory, int keep) {
+  std::vector<Removable> waste;
   const auto runs = journal::list_runs(directory);
   for (std::size_t i = 0; i + static_cast<std::size_t>(keep) < runs.size(); ++i)
     add_run(runs[i], waste);
   return waste;
 }
 
-void remove_waste(const std::vector<Waste>& waste) {
-  for (const Waste& each : waste) {
+void remove_found(const std::vector<Removable>& waste) {
+  for (const Removable& each : waste) {
     std::error_code failed;
     fs::remove_all(each.path, failed);
     if (failed)

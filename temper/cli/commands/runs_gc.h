@@ -8,7 +8,7 @@
 
 namespace temper::cli {
 
-struct Waste {
+struct Removable {
   std::filesystem::path path;
   std::string why; // "failed", "an older checkpoint of a finished run"
   std::uint64_t bytes = 0;
@@ -17,9 +17,11 @@ struct Waste {
 // Below `directory`: runs that failed, or were killed before their first
 // checkpoint, and of finished runs all checkpoints but the best and the last.
 // The youngest `keep` runs, and runs that may be under way, are left alone.
-std::vector<Waste> find_waste(const std::filesystem::path& directory, int keep);
+std::vector<Removable> find_removable(
+    const std::filesystem::path& directory,
+    int keep);
 
 // Error, naming the first that cannot be removed.
-void remove_waste(const std::vector<Waste>& waste);
+void remove_found(const std::vector<Removable>& waste);
 
 } // namespace temper::cli

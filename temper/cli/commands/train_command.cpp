@@ -26,9 +26,6 @@
 namespace temper::cli {
 namespace {
 
-constexpr const char* kNothingYet =
-    "interrupted before the first step; nothing is left behind.";
-
 class TrainCommand : public Command {
  public:
   Manual manual() const override {

@@ -6,9 +6,8 @@ namespace temper::cli {
 namespace {
 
 // What is said when a signal ends the process and not the loop.
-constexpr const char* kNothingYet =
-    "interrupted before the first step; nothing is left behind.";
-constexpr const char* kAsItWas =
+nothing is left behind.";
+    constexpr const char* kAsItWas =
     "interrupted before the first step; the run's checkpoints are as they "
     "were.";
 constexpr const char* kNoCheckpoint =
@@ -62,7 +61,7 @@ void TrainerScreen::opening_directory() {
 
 void TrainerScreen::started(
     const journal::RunDirectory&,
-    const train::RunPlan& plan,
+    const train::RunOverview& plan,
     const config::Config& config) {
   view_.start(plan, config);
 }

@@ -15,6 +15,10 @@
 
 namespace temper::cli {
 
+// What is said of a run that is interrupted before its first step.
+constexpr const char* kNothingYet =
+    "interrupted before the first step; nothing is left behind.";
+
 class TrainerScreen : public train::RunObserver {
  public:
   // `fresh`: the run begins, and is not resumed.
@@ -30,7 +34,7 @@ class TrainerScreen : public train::RunObserver {
   void opening_directory() override;
   void started(
       const journal::RunDirectory& directory,
-      const train::RunPlan& plan,
+      const train::RunOverview& plan,
       const config::Config& config) override;
   void event(const journal::Event& event) override;
   void step(const train::Glimpse& glimpse) override;

@@ -10,7 +10,7 @@
 #include "temper/cli/terminal/figures.h"
 #include "temper/config/json_value.h"
 #include "temper/journal/journal.h"
-#include "temper/track/follow/follow_state.h"
+#include "temper/track/follow/delivery_state.h"
 #include "temper/track/follow/translate.h"
 #include "temper/track/mlflow/mlflow_lines.h"
 
@@ -329,7 +329,7 @@ std::string points_csv(const journal::RunDirectory& run, bool head) {
   for (;;) {
     const auto events = follower.read();
     if (events.empty()) return out;
-    track::Batch batch;
+    track::Delivery batch;
     for (const auto& event : events)
       track::translate(event, run, marks, batch);
     for (const track::Point& point : batch.points)

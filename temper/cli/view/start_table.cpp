@@ -20,7 +20,7 @@ std::string model_text(const train::EngineFacts& engine) {
           : cat(", ", count_text(engine.trainable), " of them trained"));
 }
 
-std::string data_text(const train::RunPlan& plan) {
+std::string data_text(const train::RunOverview& plan) {
   const std::string noun = noun_for(plan);
   const std::string shape = plan.input_shape.empty()
       ? ""
@@ -64,7 +64,7 @@ std::string training_text(
 }
 
 std::string batch_text(
-    const train::RunPlan& plan,
+    const train::RunOverview& plan,
     const config::Config& config) {
   return cat(
       config.train.batch * config.train.accumulate,
@@ -93,7 +93,7 @@ std::string memory_text(const memory::Forecast& forecast) {
 
 } // namespace
 
-std::string noun_for(const train::RunPlan& plan) {
+std::string noun_for(const train::RunOverview& plan) {
   return plan.input_shape.size() == 3 ? "images" : "samples";
 }
 
@@ -115,7 +115,7 @@ named_row(const std::string& name, const std::string& value, int width) {
 }
 
 std::string plan_text(
-    const train::RunPlan& plan,
+    const train::RunOverview& plan,
     const config::Config& config,
     int width,
     bool details) {

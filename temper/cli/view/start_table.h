@@ -9,12 +9,12 @@
 namespace temper::cli {
 
 // What a sample of the run is: "images" or "samples".
-std::string noun_for(const train::RunPlan& plan);
+std::string noun_for(const train::RunOverview& plan);
 
 // Within `width` columns. `details` adds the reasons of every setting to those
 // of settings that were measured.
 std::string plan_text(
-    const train::RunPlan& plan,
+    const train::RunOverview& plan,
     const config::Config& config,
     int width = 100,
     bool details = true);

@@ -127,7 +127,7 @@ std::string about(double part) {
 
 // What keeps a network from learning the samples by heart.
 std::string against_overfitting(
-    const train::RunPlan& plan,
+    const train::RunOverview& plan,
     const config::Config& config) {
   const bool images = plan.input_shape.size() == 3;
   if (images && config.data.augment == "none")

@@ -125,7 +125,7 @@ TrainView::TrainView(
     : console_(console), backlog_(std::move(backlog)) {}
 
 void TrainView::start(
-    const train::RunPlan& plan,
+    const train::RunOverview& plan,
     const config::Config& config) {
   config_ = config;
   noun_ = noun_for(plan);

@@ -21,7 +21,9 @@ std::uint64_t default_budget_bytes() {
   return std::min(kMost, memory_bytes / kParts);
 }
 
-std::uint64_t scratch_bytes(const SourceInfo& info, const BatchLayout& layout) {
+std::uint64_t scratch_bytes(
+    const SourceInfo& info,
+    const SampleLayout& layout) {
   constexpr std::uint64_t kSmall = std::uint64_t{64} << 10;
   constexpr std::uint64_t kUnknownImage = std::uint64_t{1} << 20;
   if (layout.input != Input::image)

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "temper/data/loader/layout.h"
+#include "temper/data/loader/sample_layout.h"
 #include "temper/data/sample/source.h"
 #include "temper/data/tune/autotune.h"
 
@@ -16,7 +16,7 @@ std::uint64_t default_budget_bytes();
 
 // What one worker needs beside the batches: a decoded image, a spare one and
 // its encoded bytes. A guess where the sizes of images are not known.
-std::uint64_t scratch_bytes(const SourceInfo& info, const BatchLayout& layout);
+std::uint64_t scratch_bytes(const SourceInfo& info, const SampleLayout& layout);
 
 // `wanted`, or less of what is not fixed so that it fits. Error, with the
 // numbers and what to lower, when nothing does.

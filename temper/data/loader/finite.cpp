@@ -36,7 +36,7 @@ std::string not_finite_text(const SourceInfo& info, const Sample& sample) {
   return first_not_finite(inputs, targets);
 }
 
-std::vector<NotFiniteSample> not_finite_samples(const Batch& batch) {
+std::vector<NotFiniteSample> not_finite_samples(const HostBatch& batch) {
   const bool floats = batch.inputs != nullptr && batch.element == Element::f32;
   std::size_t input_size = floats ? 1 : 0;
   for (const std::int64_t size : batch.shape)
@@ -59,7 +59,7 @@ std::vector<NotFiniteSample> not_finite_samples(const Batch& batch) {
 }
 
 std::string blame_text(
-    const Batch& batch,
+    const HostBatch& batch,
     const std::vector<NotFiniteSample>& found,
     const std::function<std::string(std::int64_t index)>& describe) {
   constexpr std::size_t kNamed = 5;

@@ -22,12 +22,12 @@ struct NotFiniteSample {
 };
 
 // Those of a batch whose inputs or targets are not finite.
-std::vector<NotFiniteSample> not_finite_samples(const Batch& batch);
+std::vector<NotFiniteSample> not_finite_samples(const HostBatch& batch);
 
 // A sentence about them, of which a few are named: "x.npy[17] cannot be used:
 // input 3 of 12 is NaN." Empty for an empty list.
 std::string blame_text(
-    const Batch& batch,
+    const HostBatch& batch,
     const std::vector<NotFiniteSample>& found,
     const std::function<std::string(std::int64_t index)>& describe);
 

@@ -25,7 +25,7 @@ bool Loader::ready(double seconds) {
   return body_->ready(seconds);
 }
 
-const Batch* Loader::next() {
+const HostBatch* Loader::next() {
   return body_->next();
 }
 

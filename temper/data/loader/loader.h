@@ -52,7 +52,7 @@ struct LoaderOptions {
 };
 
 // A batch in the ring. Valid until the next call of next() or start().
-struct Batch {
+struct HostBatch {
   std::int64_t number = 0; // in its epoch
   int size = 0; // samples in it
   Element element = Element::f32;
@@ -119,7 +119,7 @@ class Loader {
   bool ready(double seconds);
   // The next batch, or nullptr at the end of the epoch. Rethrows what went
   // wrong in a worker: in the order of the samples, whoever met it first.
-  const Batch* next();
+  const HostBatch* next();
 
   std::int64_t batches_per_epoch() const;
   // Of one input, as in Batch.

@@ -39,11 +39,11 @@ int checked_batch(const LoaderOptions& options, std::int64_t size) {
 
 // Where nobody knows the size of the images, the first good one tells.
 void find_image_size(
-    BatchLayout& layout,
+    SampleLayout& layout,
     const IndexedSource& source,
     const std::shared_ptr<const Augment>& augment) {
   constexpr std::int64_t kTries = 16;
-  const Finish finish(layout, augment);
+  const SampleWriter finish(layout, augment);
   Scratch scratch;
   for (std::int64_t index = 0;; ++index) {
     try {
@@ -93,7 +93,7 @@ Loader::Body::Body(
   tuning_ = chosen.tuning;
   pace_ = std::move(chosen.pace);
   task_ = std::make_unique<SampleTask>(
-      source_, std::make_shared<Finish>(layout_, augment_), options_.bad);
+      source_, std::make_shared<SampleWriter>(layout_, augment_), options_.bad);
   ring_ = std::make_unique<Ring>(layout_, batch_, tuning_.depth);
   // Few enough that every worker has a part in the first batch.
   const int per_claim = std::clamp(batch_ / 16, 1, 8);
@@ -180,7 +180,7 @@ bool Loader::Body::ready(double seconds) {
   return failure_ || !running_ || taker_.ready(*ring_, seconds);
 }
 
-const Batch* Loader::Body::next() {
+const HostBatch* Loader::Body::next() {
   check(started_, "start() comes before next()");
   if (failure_) std::rethrow_exception(failure_);
   if (!running_) return nullptr;
@@ -202,7 +202,7 @@ const Batch* Loader::Body::next() {
   }
 }
 
-const Batch* Loader::Body::hand_out(RingBatch& batch, int size) {
+const HostBatch* Loader::Body::hand_out(RingBatch& batch, int size) {
   show_batch(layout_, batch, size, batch_out_);
   batch_out_.number = batch.begin / options_.batch;
   handed_out_ += size;

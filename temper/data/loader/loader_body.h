@@ -8,12 +8,12 @@
 #include <optional>
 #include <vector>
 
-#include "temper/data/loader/consume.h"
+#include "temper/data/loader/batch_reader.h"
 #include "temper/data/loader/loader.h"
 #include "temper/data/loader/ring.h"
 #include "temper/data/loader/sample_task.h"
 #include "temper/data/loader/worker_pool.h"
-#include "temper/data/tune/pace.h"
+#include "temper/data/tune/loader_tuner.h"
 
 namespace temper::data {
 
@@ -27,14 +27,14 @@ class Loader::Body {
 
   void start(std::uint32_t epoch, std::int64_t consumed);
   bool ready(double seconds);
-  const Batch* next();
+  const HostBatch* next();
   std::int64_t batches_per_epoch() const;
   LoaderState state() const;
   void resume(const LoaderState& state);
   LoaderStats stats() const;
   std::string in_hand() const;
   void set_tuning(int workers, int depth);
-  const BatchLayout& layout() const {
+  const SampleLayout& layout() const {
     return layout_;
   }
 
@@ -43,18 +43,18 @@ class Loader::Body {
   double work(int worker, std::int64_t begin, std::int64_t end);
   void pace(int samples);
   void end_epoch();
-  const Batch* hand_out(RingBatch& batch, int size);
+  const HostBatch* hand_out(RingBatch& batch, int size);
   void apply(Tuning tuning);
 
   std::shared_ptr<const IndexedSource> source_;
   std::shared_ptr<const Augment> augment_;
   LoaderOptions options_;
   std::int64_t size_;
-  BatchLayout layout_;
+  SampleLayout layout_;
   int batch_; // samples in a full one
   Tuning tuning_;
   TuneLimits limits_;
-  std::optional<Pace> pace_;
+  std::optional<LoaderTuner> pace_;
   std::unique_ptr<SampleTask> task_;
   std::unique_ptr<Ring> ring_;
   std::vector<Scratch> scratch_; // each its worker's own
@@ -69,9 +69,9 @@ class Loader::Body {
   std::int64_t consumed_ = 0;
   std::int64_t handed_out_ = 0;
   BadTally bad_;
-  Taker taker_;
+  BatchReader taker_;
 
-  Batch batch_out_;
+  HostBatch batch_out_;
   std::int64_t samples_ = 0; // in all epochs
 };
 

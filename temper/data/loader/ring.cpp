@@ -10,7 +10,7 @@
 
 namespace temper::data {
 
-BatchBuffer::BatchBuffer(const BatchLayout& layout, int batch)
+BatchBuffer::BatchBuffer(const SampleLayout& layout, int batch)
     : input_bytes_(layout.input_bytes()),
       target_bytes_(layout.target_bytes()),
       targets_offset_(layout.targets_offset(batch)),
@@ -40,7 +40,7 @@ void BatchBuffer::remove(const std::vector<int>& slots, int size) {
   }
 }
 
-Ring::Ring(BatchLayout layout, int batch, int depth)
+Ring::Ring(SampleLayout layout, int batch, int depth)
     : layout_(std::move(layout)),
       batch_(batch),
       batches_(kMostDepth),

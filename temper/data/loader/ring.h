@@ -21,14 +21,14 @@
 #include <vector>
 
 #include "temper/base/large_memory.h"
-#include "temper/data/loader/layout.h"
+#include "temper/data/loader/sample_layout.h"
 
 namespace temper::data {
 
 // The memory of one batch.
 class BatchBuffer {
  public:
-  BatchBuffer(const BatchLayout& layout, int batch);
+  BatchBuffer(const SampleLayout& layout, int batch);
 
   void* input(int slot) {
     return memory_.get() + static_cast<std::size_t>(slot) * input_bytes_;
@@ -79,7 +79,7 @@ class Ring {
  public:
   static constexpr int kMostDepth = 64;
 
-  Ring(BatchLayout layout, int batch, int depth);
+  Ring(SampleLayout layout, int batch, int depth);
 
   // Consumer. Between stop() and restart() no producer may be inside.
   void restart(std::int64_t begin, std::int64_t end);
@@ -120,7 +120,7 @@ class Ring {
   bool over() const; // with the lock held, as the next one
   bool has_next();
 
-  const BatchLayout layout_;
+  const SampleLayout layout_;
   const int batch_;
   std::vector<RingBatch> batches_; // kMostDepth of them, by number
 

@@ -28,7 +28,7 @@ std::string bad_hint(const BadSample& bad) {
 
 SampleTask::SampleTask(
     std::shared_ptr<const IndexedSource> source,
-    std::shared_ptr<const Finish> finish,
+    std::shared_ptr<const SampleWriter> finish,
     BadPolicy bad)
     : source_(std::move(source)),
       finish_(std::move(finish)),

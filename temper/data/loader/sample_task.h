@@ -7,9 +7,9 @@
 #include <memory>
 #include <string>
 
-#include "temper/data/loader/finish.h"
 #include "temper/data/loader/order.h"
 #include "temper/data/loader/ring.h"
+#include "temper/data/loader/sample_writer.h"
 #include "temper/data/sample/source.h"
 
 namespace temper::data {
@@ -35,7 +35,7 @@ class SampleTask {
 
   SampleTask(
       std::shared_ptr<const IndexedSource> source,
-      std::shared_ptr<const Finish> finish,
+      std::shared_ptr<const SampleWriter> finish,
       BadPolicy bad);
 
   // Changes the epoch; nobody may be in run().
@@ -62,7 +62,7 @@ class SampleTask {
       const std::string& reason);
 
   std::shared_ptr<const IndexedSource> source_;
-  std::shared_ptr<const Finish> finish_;
+  std::shared_ptr<const SampleWriter> finish_;
   BadPolicy bad_;
   Order order_;
   std::uint64_t seed_ = 0;

@@ -5,20 +5,20 @@
 
 #include "temper/base/error.h"
 #include "temper/base/text.h"
-#include "temper/data/loader/consume.h"
+#include "temper/data/loader/batch_reader.h"
 #include "temper/data/loader/stream_producer.h"
 #include "temper/data/loader/tune_start.h"
 
 namespace temper::data {
 namespace {
 
-BatchLayout checked_layout(
+SampleLayout checked_layout(
     const StreamSource* source,
     const Augment* augment,
     const LoaderOptions& options) {
   check(source != nullptr, "a loader has a source");
   const SourceInfo& info = source->info();
-  BatchLayout layout =
+  SampleLayout layout =
       layout_of(info, augment, options.element, options.channels_last);
   if (layout.input_count == 0)
     throw Error(
@@ -45,7 +45,7 @@ class StreamLoader::Body {
         bad_(options.bad),
         producer_(
             std::move(source),
-            Finish(layout_, augment),
+            SampleWriter(layout_, augment),
             options.bad,
             options.drop_last,
             ring_) {
@@ -67,7 +67,7 @@ class StreamLoader::Body {
     return failure_ || !running_ || taker_.ready(ring_, seconds);
   }
 
-  const Batch* next() {
+  const HostBatch* next() {
     check(started_, "start() comes before next()");
     if (failure_) std::rethrow_exception(failure_);
     while (running_) {
@@ -127,18 +127,18 @@ class StreamLoader::Body {
   }
 
  private:
-  BatchLayout layout_;
+  SampleLayout layout_;
   TuneLimits limits_;
   Tuning tuning_;
   int batch_;
   Ring ring_;
   BadTally bad_;
-  Taker taker_;
+  BatchReader taker_;
   StreamState state_;
   std::exception_ptr failure_;
   bool started_ = false;
   bool running_ = false;
-  Batch out_;
+  HostBatch out_;
   std::int64_t samples_ = 0; // in all epochs
   StreamProducer producer_; // last: ends before what it uses
 };
@@ -163,7 +163,7 @@ bool StreamLoader::ready(double seconds) {
   return body_->ready(seconds);
 }
 
-const Batch* StreamLoader::next() {
+const HostBatch* StreamLoader::next() {
   return body_->next();
 }
 

@@ -40,10 +40,10 @@ class StreamLoader {
   StreamLoader(const StreamLoader&) = delete;
   StreamLoader& operator=(const StreamLoader&) = delete;
 
-  // As Loader's. Batch::indices count the samples of the epoch.
+  // As Loader's. HostBatch::indices count the samples of the epoch.
   void start(std::uint32_t epoch);
   bool ready(double seconds);
-  const Batch* next();
+  const HostBatch* next();
   StreamState state() const;
   void resume(const StreamState& state);
   LoaderStats stats() const;

@@ -16,7 +16,7 @@ using Clock = std::chrono::steady_clock;
 
 StreamProducer::StreamProducer(
     std::unique_ptr<StreamSource> source,
-    Finish finish,
+    SampleWriter finish,
     BadPolicy bad,
     bool drop_last,
     Ring& ring)

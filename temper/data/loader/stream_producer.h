@@ -9,9 +9,9 @@
 #include <string>
 #include <thread>
 
-#include "temper/data/loader/finish.h"
 #include "temper/data/loader/ring.h"
 #include "temper/data/loader/sample_task.h"
+#include "temper/data/loader/sample_writer.h"
 #include "temper/data/loader/stream_loader.h"
 
 namespace temper::data {
@@ -20,7 +20,7 @@ class StreamProducer {
  public:
   StreamProducer(
       std::unique_ptr<StreamSource> source,
-      Finish finish,
+      SampleWriter finish,
       BadPolicy bad,
       bool drop_last,
       Ring& ring);
@@ -54,7 +54,7 @@ class StreamProducer {
   Read read(RingBatch& batch, int slot, std::string& reason);
 
   std::unique_ptr<StreamSource> source_;
-  Finish finish_;
+  SampleWriter finish_;
   BadPolicy bad_;
   bool drop_last_;
   Ring& ring_;

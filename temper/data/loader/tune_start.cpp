@@ -30,7 +30,7 @@ int usable_cores(const LoaderOptions& options) {
 
 TuneLimits tune_limits(
     const SourceInfo& info,
-    const BatchLayout& layout,
+    const SampleLayout& layout,
     int batch,
     const LoaderOptions& options) {
   check_range("loader.workers", options.workers, WorkerPool::kMostWorkers);

@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <optional>
 
-#include "temper/data/loader/layout.h"
 #include "temper/data/loader/loader.h"
+#include "temper/data/loader/sample_layout.h"
 #include "temper/data/tune/autotune.h"
-#include "temper/data/tune/pace.h"
+#include "temper/data/tune/loader_tuner.h"
 
 namespace temper::data {
 
@@ -17,7 +17,7 @@ namespace temper::data {
 // Error when the options ask for what no loader has.
 TuneLimits tune_limits(
     const SourceInfo& info,
-    const BatchLayout& layout,
+    const SampleLayout& layout,
     int batch,
     const LoaderOptions& options);
 
@@ -26,7 +26,7 @@ Tuning start_single(const TuneLimits& limits, const LoaderOptions& options);
 
 struct TuneStart {
   Tuning tuning;
-  std::optional<Pace> pace; // nothing when all is fixed
+  std::optional<LoaderTuner> pace; // nothing when all is fixed
 };
 
 // What the key had settled on in an earlier run, where that is known.

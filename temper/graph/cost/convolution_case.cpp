@@ -1,7 +1,7 @@
 #include "temper/graph/cost/convolution_case.h"
 
 #include "temper/base/text.h"
-#include "temper/graph/cost/placement.h"
+#include "temper/graph/cost/storage_map.h"
 #include "temper/graph/infer/node_arguments.h"
 #include "temper/graph/ir/op_name.h"
 #include "temper/graph/ir/saturating.h"

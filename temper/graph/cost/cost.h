@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "temper/graph/cost/placement.h"
+#include "temper/graph/cost/storage_map.h"
 
 namespace temper::graph {
 

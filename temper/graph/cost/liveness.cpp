@@ -12,9 +12,9 @@ namespace temper::graph {
 namespace {
 
 // What the walks need of the graph, by storage rather than by name.
-struct Story {
+struct StorageTimeline {
   const Graph& graph;
-  Placement places;
+  StorageMap places;
   std::vector<std::vector<std::size_t>> touched; // by each node
   std::vector<std::vector<std::size_t>> dies; // after each node
   std::vector<std::vector<std::size_t>> kept; // saved by each node
@@ -28,7 +28,7 @@ void make_unique(std::vector<std::size_t>& list) {
 }
 
 std::vector<std::size_t> storages_of(
-    const Placement& places,
+    const StorageMap& places,
     const std::vector<std::string>& values) {
   std::vector<std::size_t> storages;
   for (const auto& value : values)
@@ -47,7 +47,7 @@ std::vector<std::string> results(const Graph& graph) {
   return values;
 }
 
-void find_deaths(Story& story) {
+void find_deaths(StorageTimeline& story) {
   const auto count = story.graph.nodes.size();
   constexpr auto kNever = static_cast<std::size_t>(-1);
   std::vector<std::size_t> last(story.places.storages.size(), kNever);
@@ -62,7 +62,7 @@ void find_deaths(Story& story) {
 }
 
 // A segment that is computed again keeps only what comes from outside it.
-void keep_what_segments_read(Story& story) {
+void keep_what_segments_read(StorageTimeline& story) {
   const auto& nodes = story.graph.nodes;
   std::map<std::string, int> segment_of;
   for (const auto& node : nodes)
@@ -83,7 +83,7 @@ void keep_what_segments_read(Story& story) {
 }
 
 // No sum of a walk may overflow; no machine has an exbibyte.
-void refuse_the_absurd(const Story& story) {
+void refuse_the_absurd(const StorageTimeline& story) {
   constexpr std::int64_t kMost = std::int64_t{1} << 58;
   std::int64_t total = 0;
   for (const auto& storage : story.places.storages)
@@ -97,13 +97,13 @@ void refuse_the_absurd(const Story& story) {
         "Choose a smaller batch.");
 }
 
-Story story_of(
+StorageTimeline story_of(
     const Graph& graph,
     const Inferred& known,
     const Symbols& symbols,
     const std::set<std::string>& with_gradient,
     const LivenessOptions& options) {
-  Story story{
+  StorageTimeline story{
       graph,
       place(graph, known, symbols, options.fused_attention),
       {},
@@ -132,7 +132,7 @@ Story story_of(
 
 // Every storage is held by the forward pass from its first use to its last.
 void walk_forward(
-    const Story& story,
+    const StorageTimeline& story,
     bool keep,
     const std::vector<std::int64_t>& scratch_bytes,
     MemoryWalk& memory,
@@ -169,8 +169,8 @@ void walk_forward(
 // Computes a segment again: what its nodes save is there once more, and what
 // they only pass along dies on the way.
 void recompute(
-    const Story& story,
-    const Story& in_full,
+    const StorageTimeline& story,
+    const StorageTimeline& in_full,
     int segment,
     MemoryWalk& memory) {
   for (std::size_t i = 0; i < story.graph.nodes.size(); ++i) {
@@ -189,8 +189,8 @@ void recompute(
 }
 
 void backward(
-    const Story& story,
-    const Story& in_full,
+    const StorageTimeline& story,
+    const StorageTimeline& in_full,
     GradientWalk gradients,
     MemoryWalk& memory) {
   for (const auto& value : results(story.graph))
@@ -202,7 +202,7 @@ void backward(
       recompute(story, in_full, segment, memory);
     open = segment;
     gradients.through(story.graph.nodes[i], i, memory);
-    const auto drop = [&](const Story& which) {
+    const auto drop = [&](const StorageTimeline& which) {
       for (const auto storage : which.kept[i])
         memory.drop(storage);
       memory.give_back(which.extra_bytes[i]);
@@ -221,8 +221,9 @@ Liveness liveness(
     const Symbols& symbols,
     const LivenessOptions& options) {
   const auto with_gradient = values_with_gradient(graph, known);
-  const Story in_full = story_of(graph, known, symbols, with_gradient, options);
-  Story story = in_full;
+  const StorageTimeline in_full =
+      story_of(graph, known, symbols, with_gradient, options);
+  StorageTimeline story = in_full;
   keep_what_segments_read(story);
 
   Liveness result;

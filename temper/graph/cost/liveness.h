@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "temper/graph/cost/convolution_case.h"
-#include "temper/graph/cost/placement.h"
+#include "temper/graph/cost/storage_map.h"
 
 namespace temper::graph {
 

@@ -9,7 +9,7 @@ namespace temper::graph {
 
 class MemoryWalk {
  public:
-  explicit MemoryWalk(const Placement& places)
+  explicit MemoryWalk(const StorageMap& places)
       : places_(places), holders_(places.storages.size(), 0) {}
 
   // Storage is there as long as somebody holds it. Parameters and buffers are
@@ -47,7 +47,7 @@ class MemoryWalk {
         : 0;
   }
 
-  const Placement& places_;
+  const StorageMap& places_;
   std::vector<int> holders_;
   std::int64_t live_ = 0;
   Peak peak_;

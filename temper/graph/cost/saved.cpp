@@ -4,7 +4,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "temper/graph/cost/saver.h"
+#include "temper/graph/cost/saved_context.h"
 #include "temper/graph/ir/op_name.h"
 #include "temper/graph/ir/saturating.h"
 #include "temper/graph/ir/weights.h"
@@ -35,7 +35,8 @@ bool cuts_gradient(std::string_view name) {
   return false;
 }
 
-using SaveRuleOfName = std::unordered_map<std::string_view, void (*)(Saver&)>;
+using SaveRuleOfName =
+    std::unordered_map<std::string_view, void (*)(SavedContext&)>;
 
 const SaveRuleOfName& save_rules_by_name() {
   static const SaveRuleOfName all = [] {
@@ -77,7 +78,7 @@ std::set<std::string> values_with_gradient(
 Saved saved_by(
     const Node& node,
     const Inferred& known,
-    const Placement& places,
+    const StorageMap& places,
     const std::set<std::string>& with_gradient,
     bool fused_attention) {
   const auto made = values_made(node);
@@ -87,12 +88,12 @@ Saved saved_by(
     return {};
   const auto rule = save_rules_by_name().find(op_name(node.op).name);
   if (rule == save_rules_by_name().end()) return {};
-  Saver saver(node, known, places, with_gradient, fused_attention);
+  SavedContext saver(node, known, places, with_gradient, fused_attention);
   rule->second(saver);
   return saver.saved();
 }
 
-bool Saver::wanted(const char* name) const {
+bool SavedContext::wanted(const char* name) const {
   const Argument* argument = node().find(name);
   if (argument == nullptr) return false;
   const auto names = tensors_in(*argument);
@@ -101,18 +102,18 @@ bool Saver::wanted(const char* name) const {
   });
 }
 
-const Shape& Saver::result(std::size_t index) const {
+const Shape& SavedContext::result(std::size_t index) const {
   return known_.tensors.at(values_made(node()).at(index));
 }
 
-void Saver::keep(const char* name) {
+void SavedContext::keep(const char* name) {
   const Argument* argument = node().find(name);
   if (argument == nullptr) return;
   for (auto& value : tensors_in(*argument))
     saved_.values.push_back(std::move(value));
 }
 
-void Saver::keep_input() {
+void SavedContext::keep_input() {
   if (op_name(node().op).in_place) {
     keep_bytes(bytes_of(first_tensor()));
     return;
@@ -124,20 +125,20 @@ void Saver::keep_input() {
     }
 }
 
-void Saver::keep_result(std::size_t index) {
+void SavedContext::keep_result(std::size_t index) {
   const auto made = values_made(node());
   if (index < made.size()) saved_.values.push_back(made[index]);
 }
 
-void Saver::keep_bytes(std::int64_t bytes) {
+void SavedContext::keep_bytes(std::int64_t bytes) {
   saved_.extra_bytes = plus(saved_.extra_bytes, bytes);
 }
 
-void Saver::keep_operand(const char* name, const Ints& batch) {
+void SavedContext::keep_operand(const char* name, const Ints& batch) {
   const auto* tensor = std::get_if<TensorName>(node().find(name));
   if (tensor == nullptr) return;
   const Shape& shape = known_.tensors.at(tensor->name);
-  const Lay& lay = places_.at(tensor->name);
+  const StorageView& lay = places_.at(tensor->name);
   const auto rank = shape.sizes.size();
   Ints stretched = batch;
   Ints strides(batch.size(), 0);

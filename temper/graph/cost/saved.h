@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "temper/graph/cost/placement.h"
+#include "temper/graph/cost/storage_map.h"
 
 namespace temper::graph {
 
@@ -25,7 +25,7 @@ std::set<std::string> values_with_gradient(
 Saved saved_by(
     const Node& node,
     const Inferred& known,
-    const Placement& places,
+    const StorageMap& places,
     const std::set<std::string>& with_gradient,
     bool fused_attention);
 

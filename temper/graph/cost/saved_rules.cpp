@@ -1,7 +1,7 @@
 // Which operator keeps what. Found by asking PyTorch 1.13 through its hooks
 // for saved tensors (reference/saved_tensors.py); an operator that is not here
 // keeps nothing but sizes: additions, means, views, cat.
-#include "temper/graph/cost/saver.h"
+#include "temper/graph/cost/saved_context.h"
 #include "temper/graph/ir/op_name.h"
 #include "temper/graph/ir/saturating.h"
 #include "temper/graph/ir/weights.h"
@@ -9,52 +9,52 @@
 namespace temper::graph {
 namespace {
 
-void save_input(Saver& node) {
+void save_input(SavedContext& node) {
   node.keep_input();
 }
 
-void save_result(Saver& node) {
+void save_result(SavedContext& node) {
   node.keep_result();
 }
 
 // In place they need only the result.
-void save_input_or_result(Saver& node) {
+void save_input_or_result(SavedContext& node) {
   if (op_name(node.node().op).in_place)
     node.keep_result();
   else
     node.keep_input();
 }
 
-void save_input_and_result(Saver& node) {
+void save_input_and_result(SavedContext& node) {
   node.keep_input();
   node.keep_result();
 }
 
-void save_convolution(Saver& node) {
+void save_convolution(SavedContext& node) {
   node.keep("input");
   node.keep("weight");
 }
 
 // Two numbers a channel, a group or a row.
-void keep_statistics(Saver& node, std::int64_t rows) {
+void keep_statistics(SavedContext& node, std::int64_t rows) {
   node.keep_bytes(times(
       rows,
       2 * static_cast<std::int64_t>(bytes_of(node.first_tensor().dtype))));
 }
 
-void save_batch_norm(Saver& node) {
+void save_batch_norm(SavedContext& node) {
   node.keep("input");
   if (node.flag("training", true))
     keep_statistics(node, node.tensor("input").sizes[1]);
 }
 
-void save_instance_norm(Saver& node) {
+void save_instance_norm(SavedContext& node) {
   node.keep("input");
   const Shape& shape = node.tensor("input");
   keep_statistics(node, times(shape.sizes[0], shape.sizes[1]));
 }
 
-void save_group_norm(Saver& node) {
+void save_group_norm(SavedContext& node) {
   node.keep("input");
   keep_statistics(
       node,
@@ -63,7 +63,7 @@ void save_group_norm(Saver& node) {
           node.integer("num_groups", node.integer("group", 1))));
 }
 
-void save_layer_norm(Saver& node) {
+void save_layer_norm(SavedContext& node) {
   node.keep("input");
   const Shape& shape = node.tensor("input");
   const Ints inner = node.integers("normalized_shape");
@@ -72,37 +72,37 @@ void save_layer_norm(Saver& node) {
 }
 
 // Decomposed where LibTorch lacks it: x^2 keeps x, the product its factors.
-void save_rms_norm(Saver& node) {
+void save_rms_norm(SavedContext& node) {
   node.keep("input");
   if (node.given("weight")) node.keep_bytes(bytes_of(node.tensor("input")));
 }
 
-bool is_idle(const Saver& node) {
+bool is_idle(const SavedContext& node) {
   return !node.flag("train", false) || node.real("p", 0.5) == 0;
 }
 
 // On the CPU the mask has the input's type.
-void save_dropout(Saver& node) {
+void save_dropout(SavedContext& node) {
   if (!is_idle(node)) node.keep_bytes(bytes_of(node.first_tensor()));
 }
 
-void save_feature_dropout(Saver& node) {
+void save_feature_dropout(SavedContext& node) {
   const Shape& shape = node.first_tensor();
   if (!is_idle(node) && shape.sizes.size() >= 2)
     node.keep_bytes(
         bytes_of(Shape{shape.dtype, {shape.sizes[0], shape.sizes[1]}}));
 }
 
-void save_max_pool(Saver& node) {
+void save_max_pool(SavedContext& node) {
   node.keep_input();
   node.keep_bytes(bytes_of(Shape{DType::kInt64, node.result().sizes}));
 }
 
-void save_pad(Saver& node) {
+void save_pad(SavedContext& node) {
   if (node.text("mode", "constant") != "constant") node.keep_input();
 }
 
-void save_linear(Saver& node) {
+void save_linear(SavedContext& node) {
   if (node.wanted("weight")) node.keep("input");
   if (node.wanted("input")) node.keep("weight");
 }
@@ -113,7 +113,7 @@ Ints matrix_batch(const Shape& shape) {
 }
 
 // Each factor is needed for the gradient of the other.
-void save_product(Saver& node, const char* left, const char* right) {
+void save_product(SavedContext& node, const char* left, const char* right) {
   const auto rank = [&](const char* name) {
     return node.tensor(name).sizes.size();
   };
@@ -129,22 +129,22 @@ void save_product(Saver& node, const char* left, const char* right) {
   if (node.wanted(left)) keep(right);
 }
 
-void save_matmul(Saver& node) {
+void save_matmul(SavedContext& node) {
   save_product(node, "self", node.given("mat2") ? "mat2" : "other");
 }
 
-void save_add_product(Saver& node) {
+void save_add_product(SavedContext& node) {
   if (node.given("batch1"))
     save_product(node, "batch1", "batch2");
   else
     save_product(node, "mat1", "mat2");
 }
 
-void save_einsum(Saver& node) {
+void save_einsum(SavedContext& node) {
   node.keep("tensors");
 }
 
-void save_attention(Saver& node) {
+void save_attention(SavedContext& node) {
   const Shape& query = node.tensor("query");
   const Shape& key = node.tensor("key");
   Ints scores(query.sizes.begin(), query.sizes.end() - 1);
@@ -169,34 +169,34 @@ void save_attention(Saver& node) {
   if (node.real("dropout_p", 0) > 0) node.keep_bytes(times(2, weights));
 }
 
-void save_multiply(Saver& node) {
+void save_multiply(SavedContext& node) {
   if (node.wanted("other")) node.keep_input();
   if (node.wanted("self")) node.keep("other");
 }
 
-void save_divide(Saver& node) {
+void save_divide(SavedContext& node) {
   if (node.wanted("other")) node.keep_input();
   node.keep("other");
 }
 
-void save_both(Saver& node) {
+void save_both(SavedContext& node) {
   node.keep_input();
   node.keep("other");
 }
 
-void save_raise(Saver& node) {
+void save_raise(SavedContext& node) {
   node.keep_input();
   if (node.find_tensor("exponent") == nullptr) return;
   node.keep("exponent");
   node.keep_result();
 }
 
-void save_factors(Saver& node) {
+void save_factors(SavedContext& node) {
   if (node.wanted("tensor2")) node.keep("tensor1");
   if (node.wanted("tensor1")) node.keep("tensor2");
 }
 
-void save_extreme(Saver& node) {
+void save_extreme(SavedContext& node) {
   if (node.find_tensor("other") != nullptr) {
     save_both(node);
   } else if (node.given("dim")) {
@@ -206,25 +206,25 @@ void save_extreme(Saver& node) {
   }
 }
 
-void save_positions_found(Saver& node) {
+void save_positions_found(SavedContext& node) {
   node.keep_bytes(bytes_of(Shape{DType::kInt64, node.result().sizes}));
 }
 
-void save_mask(Saver& node) {
+void save_mask(SavedContext& node) {
   node.keep("mask");
 }
 
-void save_condition(Saver& node) {
+void save_condition(SavedContext& node) {
   node.keep("condition");
 }
 
-void save_indices(Saver& node) {
+void save_indices(SavedContext& node) {
   for (const char* name : {"indices", "index"})
     node.keep(name);
 }
 
 // Of each step: four gates or their like, the cell, its tanh, the state.
-void save_recurrent(Saver& node) {
+void save_recurrent(SavedContext& node) {
   const Shape& sequence = node.tensor("input");
   if (node.flag("batch_first", false))
     node.keep_bytes(bytes_of(sequence)); // turned around, in order
@@ -237,12 +237,12 @@ void save_recurrent(Saver& node) {
   node.keep_bytes(times(output, layers - 1)); // what the next layer reads
 }
 
-void save_log_loss(Saver& node) {
+void save_log_loss(SavedContext& node) {
   node.keep_bytes(bytes_of(node.first_tensor()));
   node.keep("target");
 }
 
-void save_loss(Saver& node) {
+void save_loss(SavedContext& node) {
   node.keep_input();
   node.keep("target");
 }
@@ -293,7 +293,8 @@ const std::vector<SaveRule>& save_rules() {
         {"binary_cross_entropy", save_loss},
         {"binary_cross_entropy_with_logits", save_loss},
     };
-    const auto add = [&](std::vector<const char*> names, void (*rule)(Saver&)) {
+    const auto add = [&](std::vector<const char*> names,
+                         void (*rule)(SavedContext&)) {
       for (const char* name : names)
         all.push_back({name, rule});
     };

@@ -170,7 +170,7 @@ std::vector<std::string> values_written(const Node& node) {
   return written;
 }
 
-Memory::Memory(const Graph& graph) {
+AliasMap::AliasMap(const Graph& graph) {
   for (const Node& node : graph.nodes) {
     if (!may_alias(node)) continue;
     const std::string subject = subject_of(node);
@@ -182,7 +182,7 @@ Memory::Memory(const Graph& graph) {
   }
 }
 
-std::string Memory::owner(const std::string& value) const {
+std::string AliasMap::owner(const std::string& value) const {
   const auto found = owners_.find(value);
   return found == owners_.end() ? value : found->second;
 }
@@ -191,7 +191,7 @@ std::set<std::string> buffers_written(const Graph& graph) {
   std::map<std::string, std::string> buffers; // value, target
   for (const Input* input : graph.inputs_of(InputKind::kBuffer))
     buffers[input->value] = input->target;
-  const Memory memory(graph);
+  const AliasMap memory(graph);
   std::set<std::string> written;
   for (const Node& node : graph.nodes)
     for (const std::string& value : starts_with(node.op, "aten.")

@@ -35,9 +35,9 @@ std::vector<std::string> values_written(const Node& node);
 
 // Which values may share memory: results of views and of in-place operators
 // with what they were made of.
-class Memory {
+class AliasMap {
  public:
-  explicit Memory(const Graph& graph);
+  explicit AliasMap(const Graph& graph);
 
   // One name for all values in the same memory: the value made first.
   std::string owner(const std::string& value) const;

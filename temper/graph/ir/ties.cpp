@@ -10,7 +10,7 @@
 namespace temper::graph {
 namespace {
 
-using Place =
+using StorageRange =
     std::tuple<const std::byte*, DType, std::vector<std::int64_t>, bool>;
 
 bool equal(const TensorData& a, const TensorData& b) {
@@ -22,7 +22,7 @@ bool equal(const TensorData& a, const TensorData& b) {
 } // namespace
 
 std::vector<std::vector<std::string>> tied_names(const Program& program) {
-  std::map<Place, std::size_t> known;
+  std::map<StorageRange, std::size_t> known;
   std::vector<std::vector<std::string>> groups;
   for (const Input& input : program.graph.inputs) {
     if (input.kind != InputKind::kParameter && input.kind != InputKind::kBuffer)
@@ -31,7 +31,7 @@ std::vector<std::vector<std::string>> tied_names(const Program& program) {
     if (found == program.weights.end() || found->second.byte_count == 0)
       continue;
     const TensorData& data = found->second;
-    const Place place{
+    const StorageRange place{
         data.bytes.get(),
         data.dtype,
         data.sizes,

@@ -26,7 +26,7 @@ class Dependencies {
   const std::vector<int>& of(int node) const {
     return needs_[static_cast<std::size_t>(node)];
   }
-  const Memory& memory() const {
+  const AliasMap& memory() const {
     return memory_;
   }
   // Null for what a node makes.
@@ -37,7 +37,7 @@ class Dependencies {
   bool only_stored(const std::string& value) const;
 
  private:
-  Memory memory_;
+  AliasMap memory_;
   std::map<std::string, int> makers_;
   std::map<std::string, const Input*> inputs_; // of the graph, which stays
   std::map<std::string, int> readers_;

@@ -119,9 +119,9 @@ dim_after_reduction(const Node& node, std::size_t dim, std::size_t rank) {
   return truth(node, "keepdim", false) ? dim : dim - before;
 }
 
-class Follower {
+class DimensionWalk {
  public:
-  Follower(Graph& graph, std::int64_t before, std::int64_t after)
+  DimensionWalk(Graph& graph, std::int64_t before, std::int64_t after)
       : graph_(graph), before_(before), after_(after) {}
 
   void start(const std::string& value, std::size_t dim, const Node& node) {
@@ -265,7 +265,7 @@ void follow_classes(
     std::size_t dim,
     std::int64_t before,
     std::int64_t after) {
-  Follower follower(graph, before, after);
+  DimensionWalk follower(graph, before, after);
   bool started = false;
   for (Node& node : graph.nodes) {
     if (started) {

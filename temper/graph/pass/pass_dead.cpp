@@ -14,7 +14,7 @@ using Names = std::set<std::string>;
 // what it makes, or any value in the memory that it changes. Inputs outlive the
 // run, so what is written into them is read by somebody.
 std::vector<bool> living(const Graph& graph) {
-  const Memory memory(graph);
+  const AliasMap memory(graph);
   Names values;
   Names memories;
   const auto need = [&](const std::string& value) {

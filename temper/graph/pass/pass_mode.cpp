@@ -78,7 +78,7 @@ bool set_flag(Graph& graph, Node& node, const Flag& flag, bool training) {
 // Stochastic depth draws a keep-or-drop factor per sample and divides it by
 // the chance to keep: bernoulli_(noise, 0.9), div_(noise, 0.9).
 int still_stochastic_depth(Graph& graph) {
-  const Memory memory(graph);
+  const AliasMap memory(graph);
   int stilled = 0;
   for (Node& node : graph.nodes) {
     if (operator_of(node) != "bernoulli_") continue;

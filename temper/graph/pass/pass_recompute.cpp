@@ -123,7 +123,7 @@ class Segments {
   }
 
   Graph& graph_;
-  const Memory memory_;
+  const AliasMap memory_;
   std::map<std::string, std::size_t> last_write_; // by memory
 };
 

@@ -97,7 +97,7 @@ void share_outputs(const Graph& graph, const std::string& value, Split& split) {
 
 // Values that are the same in every epoch for the same sample.
 Names untouched_values(const Graph& graph) {
-  const Memory memory(graph);
+  const AliasMap memory(graph);
   Names moving;
   for (const Node& node : graph.nodes)
     for (const std::string& value : values_written(node))

@@ -4,7 +4,7 @@
 #include "temper/base/text.h"
 #include "temper/graph/pt2/pt2.h"
 #include "temper/graph/pt2/pt2_archive.h"
-#include "temper/graph/pt2/pt2_program.h"
+#include "temper/graph/pt2/pt2_graph.h"
 #include "temper/graph/pt2/pt2_values.h"
 
 // The same entries in the same places as torch.export.save writes.

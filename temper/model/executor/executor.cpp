@@ -29,7 +29,7 @@ at::ScalarType main_floating_type(const graph::Program& program) {
 using Bytes =
     std::tuple<const std::byte*, graph::DType, std::vector<std::int64_t>>;
 
-at::Tensor placed(const at::Tensor& tensor, const Place& place) {
+at::Tensor placed(const at::Tensor& tensor, const TargetDevice& place) {
   const bool follows = at::isFloatingType(tensor.scalar_type());
   return tensor.to(
       place.device, follows ? place.floating : tensor.scalar_type());
@@ -64,12 +64,12 @@ bool has_other_batch(
 struct GraphModule::Body {
   graph::Graph as_it_came;
   std::array<graph::Graph, 2> graphs; // eval, training
-  std::array<std::shared_ptr<const Plan>, 2> plans;
+  std::array<std::shared_ptr<const CompiledGraph>, 2> plans;
   std::array<std::vector<at::Tensor>, 2> frames; // weights in their slots
   std::map<std::string, at::Tensor> weights; // tied ones share one tensor
   std::unique_ptr<GroupedNorms> norms; // null: over all that is there
   PrepareOptions options;
-  Place place;
+  TargetDevice place;
   SharedHooks hooks;
   bool training = true;
   std::int64_t fixed_batch = 0; // 0: any
@@ -117,7 +117,7 @@ struct GraphModule::Body {
     }
   }
 
-  void move(const Place& to) {
+  void move(const TargetDevice& to) {
     std::map<c10::TensorImpl*, at::Tensor> moved;
     for (auto& [target, tensor] : weights) {
       auto& fresh = moved[tensor.unsafeGetTensorImpl()];
@@ -149,7 +149,7 @@ struct GraphModule::Body {
   }
 
   // Graphs without in-place operators say what a buffer becomes.
-  void change_buffers(const Plan& plan, const Frame& frame) {
+  void change_buffers(const CompiledGraph& plan, const Frame& frame) {
     const at::NoGradGuard no_grad;
     for (const auto& [target, slot] : plan.changed) {
       at::Tensor& buffer = weights.at(target);
@@ -261,7 +261,7 @@ bool GraphModule::training() const {
 }
 
 void GraphModule::to(const at::Device& device) {
-  Place place = body_->place;
+  TargetDevice place = body_->place;
   place.device = device;
   body_->move(place);
 }
@@ -272,7 +272,7 @@ void GraphModule::to(at::ScalarType floating_type) {
         cat("[model] a model cannot compute in ",
             c10::toString(floating_type),
             ": only floating types have gradients."));
-  Place place = body_->place;
+  TargetDevice place = body_->place;
   place.floating = floating_type;
   body_->move(place);
 }

@@ -46,7 +46,7 @@ struct ExecutorOptions {
   std::int64_t norm_group = 0;
 };
 
-struct Plan;
+struct CompiledGraph;
 
 class GraphModule final : public Module {
  public:

@@ -66,7 +66,7 @@ Arguments::Arguments(
     const graph::Node& node,
     const c10::FunctionSchema* schema,
     Slots& slots,
-    const Place& place)
+    const TargetDevice& place)
     : node_(node), schema_(schema), slots_(slots), place_(place) {}
 
 const graph::Argument* Arguments::find(const std::string& name) const {
@@ -243,7 +243,7 @@ std::vector<int> Arguments::list_output(std::size_t index) const {
   return found;
 }
 
-std::vector<Run> Arguments::take_preludes() {
+std::vector<NodeCall> Arguments::take_preludes() {
   return std::exchange(preludes_, {});
 }
 

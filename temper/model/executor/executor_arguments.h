@@ -21,7 +21,7 @@ namespace temper::model {
 
 // Where the graph runs now, and which floating type stands for the exported
 // one. Devices and types that nodes name follow.
-struct Place {
+struct TargetDevice {
   at::Device device = at::kCPU;
   at::ScalarType exported = at::kFloat;
   at::ScalarType floating = at::kFloat;
@@ -84,7 +84,7 @@ class Arguments {
       const graph::Node& node,
       const c10::FunctionSchema* schema,
       Slots& slots,
-      const Place& place);
+      const TargetDevice& place);
 
   const graph::Node& node() const {
     return node_;
@@ -96,7 +96,7 @@ class Arguments {
   void take_schema(const c10::FunctionSchema& schema) {
     schema_ = &schema;
   }
-  const Place& place() const {
+  const TargetDevice& place() const {
     return place_;
   }
 
@@ -129,7 +129,7 @@ class Arguments {
   std::vector<int> list_output(std::size_t index = 0) const;
 
   // What must run before the node itself: numbers that become tensors.
-  std::vector<Run> take_preludes();
+  std::vector<NodeCall> take_preludes();
 
   [[noreturn]] void refuse(const std::string& name, const std::string& why)
       const;
@@ -140,12 +140,12 @@ class Arguments {
   const graph::Node& node_;
   const c10::FunctionSchema* schema_;
   Slots& slots_;
-  const Place& place_;
-  std::vector<Run> preludes_;
+  const TargetDevice& place_;
+  std::vector<NodeCall> preludes_;
 };
 
 // Makes a node's step; nothing when these arguments are not for it, and the
 // dispatcher shall have them.
-using StepMaker = std::function<Run(Arguments&)>;
+using StepMaker = std::function<NodeCall(Arguments&)>;
 
 } // namespace temper::model

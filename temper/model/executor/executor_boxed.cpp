@@ -74,7 +74,7 @@ bool makes_floats_by_default(const std::string& op) {
 // the type it asks for when the module became narrower, as PyTorch's does.
 at::ScalarType placed_type(graph::DType asked, const Arguments& arguments) {
   const auto type = scalar_type_of(asked);
-  const Place& place = arguments.place();
+  const TargetDevice& place = arguments.place();
   if (type != place.exported || place.floating == place.exported) return type;
   const bool wider =
       c10::elementSize(place.floating) > c10::elementSize(place.exported);
@@ -200,7 +200,7 @@ Push value_push(
 // Absent: the schema's default. What makes tensors of nothing makes them where
 // the model is.
 Push default_push(const c10::Argument& wanted, const Arguments& arguments) {
-  const Place& place = arguments.place();
+  const TargetDevice& place = arguments.place();
   if (makes_tensors_of_nothing(*arguments.schema())) {
     if (wanted.name() == "device") return fixed(place.device);
     if (wanted.name() == "dtype" && place.floating != place.exported &&
@@ -302,7 +302,7 @@ std::optional<c10::OperatorHandle> find_operator(const std::string& op) {
   return *found;
 }
 
-Run boxed_step(const c10::OperatorHandle& op, Arguments& arguments) {
+NodeCall boxed_step(const c10::OperatorHandle& op, Arguments& arguments) {
   check_names(arguments);
   std::vector<Push> pushes;
   for (const auto& wanted : op.schema().arguments()) {

@@ -10,7 +10,7 @@
 namespace temper::model {
 namespace {
 
-Run attention(Arguments& a) {
+NodeCall attention(Arguments& a) {
   AttentionOptions options;
   const Number dropout = a.number("dropout_p", 0.0);
   options.is_causal = a.boolean("is_causal", false);
@@ -38,7 +38,7 @@ Run attention(Arguments& a) {
   };
 }
 
-Run rms_norm_step(Arguments& a) {
+NodeCall rms_norm_step(Arguments& a) {
   const bool has_eps = a.given("eps");
   return [x = a.tensor("input"),
           shape = a.ints("normalized_shape"),
@@ -71,7 +71,7 @@ std::vector<std::int64_t> last_first(at::IntArrayRef dims, std::int64_t rank) {
   return sorted;
 }
 
-Run squeeze_step(Arguments& a) {
+NodeCall squeeze_step(Arguments& a) {
   return
       [x = a.tensor("self"), dims = a.ints("dim"), y = a.output()](Frame& f) {
         at::Tensor result = at_slot(f, x);
@@ -83,7 +83,7 @@ Run squeeze_step(Arguments& a) {
 
 template <class Call>
 StepMaker reduced(Call call) {
-  return [call](Arguments& a) -> Run {
+  return [call](Arguments& a) -> NodeCall {
     return [call,
             x = a.tensor("self"),
             dims = a.ints("dim"),
@@ -103,7 +103,7 @@ StepMaker reduced(Call call) {
 }
 
 // A row that is masked everywhere gives zeros, not NaN.
-Run safe_softmax_step(Arguments& a) {
+NodeCall safe_softmax_step(Arguments& a) {
   if (a.given("dtype")) a.refuse("dtype", "is unknown to this LibTorch");
   return
       [x = a.tensor("self"), dim = a.number("dim"), y = a.output()](Frame& f) {
@@ -131,7 +131,7 @@ namespace {
 enum class Statistics { kWritten, kHandedOut, kNone, kOnlyRead };
 
 StepMaker batch_norm_step(Statistics kind) {
-  return [kind](Arguments& a) -> Run {
+  return [kind](Arguments& a) -> NodeCall {
     std::vector<int> results;
     for (std::size_t i = 0; i < a.node().outputs.size(); ++i)
       results.push_back(a.output(i));
@@ -175,7 +175,7 @@ StepMaker batch_norm_step(Statistics kind) {
 }
 
 // The input at these places, bounds unchecked there and checked here.
-Run index_step(Arguments& a) {
+NodeCall index_step(Arguments& a) {
   static const auto index = find_operator("aten.index.Tensor");
   if (!index) return {};
   a.take_schema(index->schema());

@@ -7,7 +7,7 @@ namespace {
 
 template <class Call>
 StepMaker unary(Call call) {
-  return [call](Arguments& a) -> Run {
+  return [call](Arguments& a) -> NodeCall {
     return [call, x = a.tensor("self"), y = a.output()](Frame& f) {
       at_slot(f, y) = call(at_slot(f, x));
     };
@@ -16,7 +16,7 @@ StepMaker unary(Call call) {
 
 template <class Call>
 StepMaker binary(const char* right, Call call) {
-  return [right, call](Arguments& a) -> Run {
+  return [right, call](Arguments& a) -> NodeCall {
     return
         [call, x = a.tensor("self"), z = a.tensor(right), y = a.output()](
             Frame& f) { at_slot(f, y) = call(at_slot(f, x), at_slot(f, z)); };
@@ -26,7 +26,7 @@ StepMaker binary(const char* right, Call call) {
 // add and sub: the right side may be scaled.
 template <class Call>
 StepMaker scaled_pair(Call call) {
-  return [call](Arguments& a) -> Run {
+  return [call](Arguments& a) -> NodeCall {
     return [call,
             x = a.tensor("self"),
             z = a.tensor("other"),
@@ -39,7 +39,7 @@ StepMaker scaled_pair(Call call) {
 
 template <class Call>
 StepMaker clamped(Call call) {
-  return [call](Arguments& a) -> Run {
+  return [call](Arguments& a) -> NodeCall {
     return [call,
             x = a.tensor("self"),
             low = a.number("min_val"),
@@ -52,7 +52,7 @@ StepMaker clamped(Call call) {
 
 template <class Call>
 StepMaker along(Call call) {
-  return [call](Arguments& a) -> Run {
+  return [call](Arguments& a) -> NodeCall {
     if (a.given("dtype")) return {};
     return
         [call, x = a.tensor("self"), dim = a.number("dim"), y = a.output()](
@@ -60,7 +60,7 @@ StepMaker along(Call call) {
   };
 }
 
-Run conv2d(Arguments& a) {
+NodeCall conv2d(Arguments& a) {
   return [x = a.tensor("input"),
           weight = a.tensor("weight"),
           bias = a.optional_tensor("bias"),
@@ -81,7 +81,7 @@ Run conv2d(Arguments& a) {
   };
 }
 
-Run direct_batch_norm(Arguments& a) {
+NodeCall direct_batch_norm(Arguments& a) {
   return [x = a.tensor("input"),
           weight = a.optional_tensor("weight"),
           bias = a.optional_tensor("bias"),
@@ -106,7 +106,7 @@ Run direct_batch_norm(Arguments& a) {
   };
 }
 
-Run linear(Arguments& a) {
+NodeCall linear(Arguments& a) {
   return [x = a.tensor("input"),
           weight = a.tensor("weight"),
           bias = a.optional_tensor("bias"),
@@ -116,7 +116,7 @@ Run linear(Arguments& a) {
   };
 }
 
-Run layer_norm(Arguments& a) {
+NodeCall layer_norm(Arguments& a) {
   return [x = a.tensor("input"),
           shape = a.ints("normalized_shape"),
           weight = a.optional_tensor("weight"),
@@ -135,7 +135,7 @@ Run layer_norm(Arguments& a) {
   };
 }
 
-Run dropout(Arguments& a) {
+NodeCall dropout(Arguments& a) {
   return [x = a.tensor("input"),
           p = a.number("p"),
           train = a.boolean("train"),
@@ -144,7 +144,7 @@ Run dropout(Arguments& a) {
   };
 }
 
-Run embedding(Arguments& a) {
+NodeCall embedding(Arguments& a) {
   return [weight = a.tensor("weight"),
           indices = a.tensor("indices"),
           padding = a.number("padding_idx"),
@@ -160,12 +160,12 @@ Run embedding(Arguments& a) {
   };
 }
 
-Run gelu(Arguments& a) {
+NodeCall gelu(Arguments& a) {
   return [x = a.tensor("self"), how = a.text("approximate"), y = a.output()](
              Frame& f) { at_slot(f, y) = at::gelu(at_slot(f, x), how); };
 }
 
-Run max_pool2d(Arguments& a) {
+NodeCall max_pool2d(Arguments& a) {
   return [x = a.tensor("self"),
           kernel = a.ints("kernel_size"),
           stride = a.ints("stride"),
@@ -184,7 +184,7 @@ Run max_pool2d(Arguments& a) {
   };
 }
 
-Run avg_pool2d(Arguments& a) {
+NodeCall avg_pool2d(Arguments& a) {
   if (a.given("divisor_override")) return {};
   return [x = a.tensor("self"),
           kernel = a.ints("kernel_size"),
@@ -204,7 +204,7 @@ Run avg_pool2d(Arguments& a) {
   };
 }
 
-Run adaptive_avg_pool2d(Arguments& a) {
+NodeCall adaptive_avg_pool2d(Arguments& a) {
   return [x = a.tensor("self"), size = a.ints("output_size"), y = a.output()](
              Frame& f) {
     at::DimVector s;

@@ -6,7 +6,7 @@ namespace {
 
 template <class Call>
 StepMaker sized(const char* name, Call call) {
-  return [name, call](Arguments& a) -> Run {
+  return [name, call](Arguments& a) -> NodeCall {
     return [call, x = a.tensor("self"), size = a.ints(name), y = a.output()](
                Frame& f) {
       at::DimVector scratch;
@@ -17,7 +17,7 @@ StepMaker sized(const char* name, Call call) {
 
 template <class Call>
 StepMaker two_dims(const char* first, const char* second, Call call) {
-  return [first, second, call](Arguments& a) -> Run {
+  return [first, second, call](Arguments& a) -> NodeCall {
     return [call,
             x = a.tensor("self"),
             one = a.number(first),
@@ -28,14 +28,14 @@ StepMaker two_dims(const char* first, const char* second, Call call) {
   };
 }
 
-Run unsqueeze(Arguments& a) {
+NodeCall unsqueeze(Arguments& a) {
   return
       [x = a.tensor("self"), dim = a.number("dim"), y = a.output()](Frame& f) {
         at_slot(f, y) = at_slot(f, x).unsqueeze(dim.integer(f));
       };
 }
 
-Run expand(Arguments& a) {
+NodeCall expand(Arguments& a) {
   if (a.boolean("implicit")) return {};
   return
       [x = a.tensor("self"), size = a.ints("size"), y = a.output()](Frame& f) {
@@ -44,7 +44,7 @@ Run expand(Arguments& a) {
       };
 }
 
-Run mean(Arguments& a) {
+NodeCall mean(Arguments& a) {
   if (a.given("dtype") || !a.given("dim")) return {};
   return [x = a.tensor("self"),
           dim = a.ints("dim"),
@@ -55,7 +55,7 @@ Run mean(Arguments& a) {
   };
 }
 
-Run concatenate(Arguments& a) {
+NodeCall concatenate(Arguments& a) {
   return [parts = a.tensors("tensors"), dim = a.number("dim"), y = a.output()](
              Frame& f) {
     std::vector<at::Tensor> tensors;
@@ -66,7 +66,7 @@ Run concatenate(Arguments& a) {
   };
 }
 
-Run chunk(Arguments& a) {
+NodeCall chunk(Arguments& a) {
   return [x = a.tensor("self"),
           chunks = a.number("chunks"),
           dim = a.number("dim"),

@@ -26,6 +26,6 @@ inline at::Tensor& at_slot(Frame& frame, int slot) {
 constexpr int kNoTensor = 0;
 
 // One node with its arguments resolved.
-using Run = std::function<void(Frame&)>;
+using NodeCall = std::function<void(Frame&)>;
 
 } // namespace temper::model

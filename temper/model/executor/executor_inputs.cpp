@@ -1,6 +1,6 @@
 #include "temper/base/error.h"
 #include "temper/base/text.h"
-#include "temper/model/executor/executor_plan.h"
+#include "temper/model/executor/compiled_graph.h"
 #include "temper/model/module/tensors.h"
 
 namespace temper::model {
@@ -73,7 +73,7 @@ bool in_range(const graph::SymbolRange& range, std::int64_t value) {
 }
 
 void bind(
-    const Plan& plan,
+    const CompiledGraph& plan,
     const ExpectedInput& input,
     const at::Tensor& given,
     graph::Symbols& symbols) {
@@ -104,7 +104,7 @@ void bind(
 ExpectedInput expect_input(
     const graph::Graph& graph,
     const graph::Input& input,
-    const Place& place,
+    const TargetDevice& place,
     int slot) {
   if (graph.tensors.count(input.value) == 0)
     throw Error(
@@ -131,7 +131,7 @@ ExpectedInput expect_input(
 }
 
 void place_inputs(
-    const Plan& plan,
+    const CompiledGraph& plan,
     const std::vector<at::Tensor>& given,
     Frame& frame) {
   if (given.size() != plan.inputs.size())

@@ -23,7 +23,7 @@ Number operand(Arguments& a, std::size_t index) {
 
 template <class Call>
 StepMaker two(Call call) {
-  return [call](Arguments& a) -> Run {
+  return [call](Arguments& a) -> NodeCall {
     const auto out = static_cast<std::size_t>(a.number_output());
     return [call, x = operand(a, 0), z = operand(a, 1), out](Frame& f) {
       f.numbers[out] = call(x.get(f), z.get(f));
@@ -33,7 +33,7 @@ StepMaker two(Call call) {
 
 template <class Call>
 StepMaker one(Call call) {
-  return [call](Arguments& a) -> Run {
+  return [call](Arguments& a) -> NodeCall {
     const auto out = static_cast<std::size_t>(a.number_output());
     return [call, x = operand(a, 0), out](Frame& f) {
       f.numbers[out] = call(x.get(f));
@@ -43,7 +43,7 @@ StepMaker one(Call call) {
 
 template <class Call>
 StepMaker of_tensor(Call call) {
-  return [call](Arguments& a) -> Run {
+  return [call](Arguments& a) -> NodeCall {
     const auto out = static_cast<std::size_t>(a.number_output());
     const Number dim = a.number("dim", 0);
     return [call, x = a.tensor("self"), dim, out](Frame& f) {
@@ -134,18 +134,18 @@ StepMaker rounded(Round round) {
 
 // Checks that hold by what the graph declares, or that would refuse a model
 // moved to another type.
-Run nothing(Arguments&) {
+NodeCall nothing(Arguments&) {
   return [](Frame&) {};
 }
 
-Run assert_scalar(Arguments& a) {
+NodeCall assert_scalar(Arguments& a) {
   return [x = operand(a, 0), text = a.text("assert_msg")](Frame& f) {
     if (!x.get(f).toBool())
       throw std::runtime_error(text.empty() ? "an assertion is false" : text);
   };
 }
 
-Run assert_tensor(Arguments& a) {
+NodeCall assert_tensor(Arguments& a) {
   return [x = a.tensor("self"), text = a.text("assert_msg")](Frame& f) {
     if (!at_slot(f, x).is_nonzero())
       throw std::runtime_error(text.empty() ? "an assertion is false" : text);

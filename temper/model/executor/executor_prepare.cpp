@@ -3,8 +3,8 @@
 
 #include "temper/base/error.h"
 #include "temper/base/text.h"
+#include "temper/model/executor/compiled_graph.h"
 #include "temper/model/executor/executor_errors.h"
-#include "temper/model/executor/executor_plan.h"
 
 namespace temper::model {
 namespace {
@@ -14,7 +14,7 @@ StepMaker look_up(const StepMakers& table, const std::string& op) {
   return found == table.end() ? StepMaker() : found->second;
 }
 
-Run with_preludes(std::vector<Run> preludes, Run run) {
+NodeCall with_preludes(std::vector<NodeCall> preludes, NodeCall run) {
   if (preludes.empty()) return run;
   return [preludes = std::move(preludes), run = std::move(run)](Frame& frame) {
     for (const auto& prelude : preludes)
@@ -23,10 +23,10 @@ Run with_preludes(std::vector<Run> preludes, Run run) {
   };
 }
 
-Run make_run(Arguments& arguments, const PrepareOptions& options) {
+NodeCall make_call(Arguments& arguments, const PrepareOptions& options) {
   const std::string& op = arguments.node().op;
   if (const auto own = look_up(options.kernels, op))
-    if (Run run = own(arguments)) return run;
+    if (NodeCall run = own(arguments)) return run;
   if (const auto number = look_up(number_steps(), op)) return number(arguments);
   const auto known = find_operator(op);
   if (!known) {
@@ -38,7 +38,7 @@ Run make_run(Arguments& arguments, const PrepareOptions& options) {
   if (options.direct) {
     for (const auto* table : {&direct_layers(), &direct_shapes()}) {
       const auto direct = look_up(*table, op);
-      Run run = direct ? direct(arguments) : Run();
+      NodeCall run = direct ? direct(arguments) : NodeCall();
       if (run) return run;
     }
     arguments.take_preludes();
@@ -72,7 +72,7 @@ std::vector<int> tensor_makes(const graph::Node& node, const Slots& slots) {
 }
 
 // Weights and constants stay; results that the caller gets stay too.
-void plan_releases(Plan& plan) {
+void plan_releases(CompiledGraph& plan) {
   std::set<int> kept;
   for (const auto& [slot, target] : plan.weights)
     kept.insert(slot);
@@ -91,7 +91,7 @@ void plan_releases(Plan& plan) {
     if (kept.count(slot) == 0) plan.steps[step].releases.push_back(slot);
 }
 
-void add_inputs(Plan& plan, Slots& slots) {
+void add_inputs(CompiledGraph& plan, Slots& slots) {
   for (const auto& input : plan.graph.inputs) {
     const int slot = slots.add_tensor(input.value);
     if (input.kind != graph::InputKind::kUser)
@@ -101,7 +101,7 @@ void add_inputs(Plan& plan, Slots& slots) {
   }
 }
 
-void add_outputs(Plan& plan, const Slots& slots) {
+void add_outputs(CompiledGraph& plan, const Slots& slots) {
   for (const auto& output : plan.graph.outputs) {
     const auto* tensor = std::get_if<graph::TensorName>(&output.value);
     if (tensor == nullptr) continue; // a number or None: no one asks for it
@@ -118,11 +118,11 @@ void add_outputs(Plan& plan, const Slots& slots) {
 
 } // namespace
 
-std::shared_ptr<const Plan> prepare(
+std::shared_ptr<const CompiledGraph> prepare(
     const graph::Graph& graph,
-    const Place& place,
+    const TargetDevice& place,
     const PrepareOptions& options) {
-  auto plan = std::make_shared<Plan>();
+  auto plan = std::make_shared<CompiledGraph>();
   plan->graph = graph;
   plan->place = place;
   Slots slots;
@@ -130,7 +130,7 @@ std::shared_ptr<const Plan> prepare(
   for (const auto& node : plan->graph.nodes) {
     add_results(node, slots);
     Arguments arguments(node, nullptr, slots, plan->place);
-    Run run = make_run(arguments, options);
+    NodeCall run = make_call(arguments, options);
     check(static_cast<bool>(run), "a maker of steps makes one");
     plan->steps.push_back(
         {with_preludes(arguments.take_preludes(), std::move(run)),
@@ -143,7 +143,7 @@ std::shared_ptr<const Plan> prepare(
   plan->number_count = slots.number_count();
   plan->constants = slots.constants();
   plan_releases(*plan);
-  plan_segments(*plan, slots);
+  find_segments(*plan, slots);
   return plan;
 }
 

@@ -56,8 +56,8 @@ std::vector<GeneratorState> generator_states(const at::Device& device) {
 }
 
 // What the second run needs besides the tensors that enter.
-struct Memory : torch::CustomClassHolder {
-  std::shared_ptr<const Plan> plan;
+struct SegmentInputs : torch::CustomClassHolder {
+  std::shared_ptr<const CompiledGraph> plan;
   const Segment* segment = nullptr; // the plan's
   SharedHooks hooks;
   std::vector<at::Scalar> numbers;
@@ -69,10 +69,10 @@ struct Memory : torch::CustomClassHolder {
 
 // Runs again with entering values as fresh leaves, one a use.
 std::vector<at::Tensor> run_again(
-    const Memory& memory,
+    const SegmentInputs& memory,
     const variable_list& entering,
     variable_list& leaves) {
-  const Plan& plan = *memory.plan;
+  const CompiledGraph& plan = *memory.plan;
   const Segment& segment = *memory.segment;
   Frame frame = empty_frame(plan);
   frame.numbers = memory.numbers;
@@ -98,7 +98,7 @@ std::vector<at::Tensor> run_again(
 struct Recompute : torch::autograd::Function<Recompute> {
   static variable_list forward(
       AutogradContext* context,
-      const c10::intrusive_ptr<Memory>& memory,
+      const c10::intrusive_ptr<SegmentInputs>& memory,
       at::TensorList entering) {
     const Segment& segment = *memory->segment;
     Frame frame = empty_frame(*memory->plan);
@@ -123,7 +123,7 @@ struct Recompute : torch::autograd::Function<Recompute> {
       AutogradContext* context,
       const variable_list& given) {
     const auto capsule = context->saved_data["memory"].toCapsule();
-    const auto& memory = static_cast<const Memory&>(*capsule);
+    const auto& memory = static_cast<const SegmentInputs&>(*capsule);
     const variable_list entering = context->get_saved_variables();
     variable_list leaves;
     std::vector<at::Tensor> results;
@@ -166,7 +166,7 @@ struct Recompute : torch::autograd::Function<Recompute> {
 } // namespace
 
 void run_segment(
-    const std::shared_ptr<const Plan>& plan,
+    const std::shared_ptr<const CompiledGraph>& plan,
     const Segment& segment,
     Frame& frame,
     const SharedHooks& hooks) {
@@ -180,7 +180,7 @@ void run_segment(
     run_steps(*plan, segment.begin, segment.end, frame, hooks);
     return;
   }
-  auto memory = c10::make_intrusive<Memory>();
+  auto memory = c10::make_intrusive<SegmentInputs>();
   memory->plan = plan;
   memory->segment = &segment;
   memory->hooks = hooks;

@@ -21,7 +21,7 @@ void release(const Step& step, Frame& frame) {
 
 // Hooks stand outside the try: what they throw is theirs.
 void run_watched(
-    const Plan& plan,
+    const CompiledGraph& plan,
     std::size_t index,
     Frame& frame,
     const NodeHooks& hooks,
@@ -40,7 +40,7 @@ void run_watched(
 
 } // namespace
 
-Frame empty_frame(const Plan& plan) {
+Frame empty_frame(const CompiledGraph& plan) {
   Frame frame;
   frame.tensors.resize(static_cast<std::size_t>(plan.tensor_count));
   frame.numbers.resize(static_cast<std::size_t>(plan.number_count));
@@ -50,7 +50,7 @@ Frame empty_frame(const Plan& plan) {
 }
 
 void run_steps(
-    const Plan& plan,
+    const CompiledGraph& plan,
     std::size_t begin,
     std::size_t end,
     Frame& frame,

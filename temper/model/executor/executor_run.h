@@ -5,18 +5,18 @@
 
 #include <memory>
 
+#include "temper/model/executor/compiled_graph.h"
 #include "temper/model/executor/executor.h"
-#include "temper/model/executor/executor_plan.h"
 
 namespace temper::model {
 
 using SharedHooks = std::shared_ptr<const NodeHooks>; // null: none
 
-Frame empty_frame(const Plan& plan);
+Frame empty_frame(const CompiledGraph& plan);
 
 // Steps [begin, end). `again`: in the backward pass.
 void run_steps(
-    const Plan& plan,
+    const CompiledGraph& plan,
     std::size_t begin,
     std::size_t end,
     Frame& frame,
@@ -26,7 +26,7 @@ void run_steps(
 // The same numbers and, later, the same gradients as run_steps would give, bit
 // for bit.
 void run_segment(
-    const std::shared_ptr<const Plan>& plan,
+    const std::shared_ptr<const CompiledGraph>& plan,
     const Segment& segment,
     Frame& frame,
     const SharedHooks& hooks);

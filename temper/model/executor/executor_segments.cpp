@@ -7,7 +7,7 @@
 #include <set>
 
 #include "temper/base/text.h"
-#include "temper/model/executor/executor_plan.h"
+#include "temper/model/executor/compiled_graph.h"
 
 namespace temper::model {
 namespace {
@@ -100,7 +100,7 @@ bool is_random(const graph::Node& node) {
 
 class Planner {
  public:
-  Planner(Plan& plan, const Slots& slots)
+  Planner(CompiledGraph& plan, const Slots& slots)
       : plan_(plan), sharing_(plan.tensor_count) {
     for (const auto& input : plan.graph.inputs)
       if (input.kind == graph::InputKind::kBuffer ||
@@ -223,7 +223,7 @@ class Planner {
     return false;
   }
 
-  Plan& plan_;
+  CompiledGraph& plan_;
   Sharing sharing_;
   std::vector<Effects> effects_;
   std::set<int> buffers_;
@@ -231,7 +231,7 @@ class Planner {
 
 } // namespace
 
-void plan_segments(Plan& plan, const Slots& slots) {
+void find_segments(CompiledGraph& plan, const Slots& slots) {
   const bool marked = std::any_of(
       plan.graph.nodes.begin(), plan.graph.nodes.end(), [](const auto& node) {
         return node.recompute_segment >= 0;

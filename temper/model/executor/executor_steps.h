@@ -21,7 +21,7 @@ const StepMakers& direct_layers();
 const StepMakers& direct_shapes();
 const StepMakers& decomposed_steps();
 
-Run boxed_step(const c10::OperatorHandle& op, Arguments& arguments);
+NodeCall boxed_step(const c10::OperatorHandle& op, Arguments& arguments);
 
 // BatchNorm's input in training. Python's batch_norm refuses a single value a
 // channel, whose variance is none; the operator beneath makes NaN of it.

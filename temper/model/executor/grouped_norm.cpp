@@ -129,7 +129,7 @@ at::Tensor GroupedNorms::normalise(const Call& call) {
   return made.size() == 1 ? made.front() : at::cat(made);
 }
 
-Run GroupedNorms::step_of(Arguments& a) {
+NodeCall GroupedNorms::step_of(Arguments& a) {
   if (!a.boolean("training", true)) return {};
   std::vector<int> results;
   for (std::size_t i = 0; i < a.node().outputs.size(); ++i)

@@ -54,7 +54,7 @@ class GroupedNorms {
     double eps = 0;
   };
 
-  Run step_of(Arguments& arguments);
+  NodeCall step_of(Arguments& arguments);
   at::Tensor normalise(const Call& call);
   void pool(const Call& call, const Pool& group);
 

@@ -35,7 +35,7 @@ Delivered deliver_run(
     std::optional<Status> ended) {
   const int retries = most_retries(options.environment);
   const auto tracker = make_tracker(target, options);
-  Follow follow(
+  JournalDelivery follow(
       journal::RunDirectory{run_directory},
       *tracker,
       target.id(),

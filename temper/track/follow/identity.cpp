@@ -8,7 +8,7 @@
 #include "temper/base/digest/hash.h"
 #include "temper/base/text.h"
 #include "temper/journal/journal.h"
-#include "temper/track/follow/follow_state.h"
+#include "temper/track/follow/delivery_state.h"
 
 namespace temper::track {
 namespace {

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "temper/base/text.h"
-#include "temper/track/follow/follow_state.h"
+#include "temper/track/follow/delivery_state.h"
 
 namespace temper::track {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "temper/base/environment.h"
-#include "temper/track/follow/follow.h"
+#include "temper/track/follow/journal_delivery.h"
 #include "temper/track/tracker.h"
 
 namespace temper::track {

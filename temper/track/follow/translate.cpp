@@ -52,7 +52,7 @@ bool is_new(Marks& marks, const std::string& key, std::int64_t step) {
 }
 
 void add_point(
-    Batch& batch,
+    Delivery& batch,
     Marks& marks,
     const std::string& key,
     double value,
@@ -62,7 +62,7 @@ void add_point(
     batch.points.push_back({key, value, step, ms(event.time_s)});
 }
 
-void add_step(const Event& event, Marks& marks, Batch& batch) {
+void add_step(const Event& event, Marks& marks, Delivery& batch) {
   const std::int64_t step = event.count("step").value_or(0);
   for (const auto& [name, value] : event.fields) {
     if (name == "step" || name == "epoch") continue;
@@ -71,7 +71,7 @@ void add_step(const Event& event, Marks& marks, Batch& batch) {
   }
 }
 
-void add_epoch(const Event& event, Marks& marks, Batch& batch) {
+void add_epoch(const Event& event, Marks& marks, Delivery& batch) {
   const std::int64_t step = event.count("update").value_or(0);
   for (const auto& [name, value] : event.fields) {
     if (!starts_with(name, "train_") && !starts_with(name, "val_")) continue;
@@ -87,7 +87,7 @@ void add_epoch(const Event& event, Marks& marks, Batch& batch) {
   if (const auto epoch = event.number("epoch")) also("epoch", *epoch + 1);
 }
 
-void add_test(const Event& event, Marks& marks, Batch& batch) {
+void add_test(const Event& event, Marks& marks, Delivery& batch) {
   const std::int64_t step = event.count("update").value_or(0);
   for (const auto& [name, value] : event.fields)
     if (const auto number = event.number(name);
@@ -96,7 +96,7 @@ void add_test(const Event& event, Marks& marks, Batch& batch) {
 }
 
 // MLflow counts them 0, 1, 2, ...; the time tells which are new.
-void add_system(const Event& event, Marks& marks, Batch& batch) {
+void add_system(const Event& event, Marks& marks, Delivery& batch) {
   const std::int64_t time_ms = ms(event.time_s);
   if (time_ms <= marks.system_ms) return;
   for (const auto& [name, value] : event.fields)
@@ -107,7 +107,7 @@ void add_system(const Event& event, Marks& marks, Batch& batch) {
   ++marks.system_step;
 }
 
-void add_incident(const Event& event, Marks& marks, Batch& batch) {
+void add_incident(const Event& event, Marks& marks, Delivery& batch) {
   const std::int64_t time_ms = ms(event.time_s);
   if (time_ms <= marks.note_ms) return;
   marks.note_ms = time_ms;
@@ -128,7 +128,7 @@ void add_incident(const Event& event, Marks& marks, Batch& batch) {
 void add_checkpoint(
     const Event& event,
     const journal::RunDirectory& directory,
-    Batch& batch) {
+    Delivery& batch) {
   const std::int64_t update = event.count("update").value_or(0);
   const std::string name = cat("step-", update);
   batch.weights.push_back(
@@ -138,7 +138,7 @@ void add_checkpoint(
     batch.tags.push_back({"temper.best_checkpoint", name});
 }
 
-void add_gradients(const Event& event, Marks& marks, Batch& batch) {
+void add_gradients(const Event& event, Marks& marks, Delivery& batch) {
   const std::int64_t step = event.count("update").value_or(0);
   if (!is_new(marks, "(gradients)", step)) return; // no metric is called so
   const json all =
@@ -165,7 +165,7 @@ void add_gradients(const Event& event, Marks& marks, Batch& batch) {
 void add_artifact(
     const Event& event,
     const journal::RunDirectory& directory,
-    Batch& batch) {
+    Delivery& batch) {
   const std::string path = event.text("path").value_or("");
   const std::string name = event.text("name").value_or(path);
   const fs::path inside = fs::path(path).lexically_normal();
@@ -194,7 +194,7 @@ Status status_of(const std::string& ending) {
   return ending == "stopped" ? Status::killed : Status::finished;
 }
 
-void add_end(const Event& event, Batch& batch) {
+void add_end(const Event& event, Delivery& batch) {
   const std::string ending = event.text("status").value_or("");
   batch.status = {status_of(ending), ms(event.time_s)};
   batch.tags.push_back({"temper.status", ending});
@@ -276,7 +276,7 @@ void translate(
     const Event& event,
     const journal::RunDirectory& directory,
     Marks& marks,
-    Batch& batch) {
+    Delivery& batch) {
   if (event.kind == "step") {
     add_step(event, marks, batch);
   } else if (event.kind == "epoch") {

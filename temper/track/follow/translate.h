@@ -45,7 +45,7 @@ void translate(
     const journal::Event& event,
     const journal::RunDirectory& directory,
     Marks& marks,
-    Batch& batch);
+    Delivery& batch);
 
 // A key that MLflow takes: letters, digits and _ . - / : and blanks.
 std::string clean_key(const std::string& key);

@@ -132,7 +132,7 @@ void Tracking::Worker::deliver() {
     try {
       begin_call();
       if (!follow_)
-        follow_ = std::make_unique<Follow>(
+        follow_ = std::make_unique<JournalDelivery>(
             journal::RunDirectory{directory_},
             *tracker_,
             target_.id(),

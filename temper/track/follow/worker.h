@@ -58,7 +58,7 @@ class Tracking::Worker {
   const FollowOptions options_;
   const std::chrono::duration<double> slow_;
   const std::unique_ptr<Tracker> tracker_;
-  std::unique_ptr<Follow> follow_; // of the thread
+  std::unique_ptr<JournalDelivery> follow_; // of the thread
   int tries_ = 0; // of the thread
   // With what the place is being told; kResting: nothing.
   static constexpr Clock::time_point kResting{};

@@ -384,7 +384,7 @@ void MlflowFile::set_status(const StatusChange& change) {
   write(file, after);
 }
 
-void MlflowFile::deliver(const Batch& batch) {
+void MlflowFile::deliver(const Delivery& batch) {
   for (const Artifact& artifact : batch.artifacts) {
     copy_artifact(artifact, run_folder() / "artifacts");
     if (const auto tag = model_history_tag(artifact, run_id_)) set_tag(*tag);

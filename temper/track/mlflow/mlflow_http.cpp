@@ -345,7 +345,7 @@ void MlflowHttp::log_batch(
   }
 }
 
-void MlflowHttp::deliver(const Batch& batch) {
+void MlflowHttp::deliver(const Delivery& batch) {
   std::vector<Pair> tags = batch.tags;
   for (const Artifact& artifact : batch.artifacts) {
     put_artifact(artifact, artifact_uri_);

@@ -20,7 +20,7 @@ class MlflowHttp : public Tracker {
   bool begin(const RunFacts& run, const std::string& memory) override;
   std::optional<StoredRun> find(const RunFacts& run, const std::string& memory)
       override;
-  void deliver(const Batch& batch) override;
+  void deliver(const Delivery& batch) override;
   std::string run_id() const override {
     return run_id_;
   }

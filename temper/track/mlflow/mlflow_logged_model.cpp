@@ -88,7 +88,7 @@ std::vector<Point> model_points(const journal::RunDirectory& run) {
       if (event.kind == "checkpoint" && event.flag("best").value_or(false))
         best = event.count("update").value_or(-1);
       if (event.kind != "epoch" && event.kind != "test") continue;
-      Batch batch;
+      Delivery batch;
       translate(event, run, marks, batch);
       std::vector<Point> points;
       for (const Point& point : batch.points)

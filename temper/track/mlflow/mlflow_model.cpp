@@ -8,7 +8,7 @@
 #include "temper/base/file/atomic_file.h"
 #include "temper/base/file/file.h"
 #include "temper/base/text.h"
-#include "temper/track/follow/follow_state.h"
+#include "temper/track/follow/delivery_state.h"
 #include "temper/track/mlflow/yaml.h"
 
 namespace temper::track {

@@ -6,7 +6,7 @@
 
 #include "temper/base/text.h"
 #include "temper/track/copy_artifact.h"
-#include "temper/track/follow/follow_state.h"
+#include "temper/track/follow/delivery_state.h"
 #include "temper/track/follow/identity.h"
 #include "temper/track/follow/translate.h"
 #include "temper/track/mlflow/mlflow_logged_model.h"
@@ -338,7 +338,7 @@ void MlflowSqlite::add_points(const std::vector<Point>& points) {
   }
 }
 
-void MlflowSqlite::deliver(const Batch& batch) {
+void MlflowSqlite::deliver(const Delivery& batch) {
   for (const Artifact& artifact : batch.artifacts)
     copy_artifact(artifact, artifacts_);
   Transaction writing(*database_);

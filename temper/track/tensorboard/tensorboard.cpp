@@ -121,7 +121,7 @@ std::string TensorBoard::histograms_of(const SavedWeights& weights) const {
   return records;
 }
 
-void TensorBoard::deliver(const Batch& batch) {
+void TensorBoard::deliver(const Delivery& batch) {
   std::string records;
   for (const Point& point : batch.points)
     records += event_record(scalar_event(point));

@@ -18,7 +18,7 @@ class TensorBoard : public Tracker {
 
   std::string where() const override;
   bool begin(const RunFacts& run, const std::string& memory) override;
-  void deliver(const Batch& batch) override;
+  void deliver(const Delivery& batch) override;
   // The file, and how much of it is delivered: what a crash left behind that
   // was written again.
   std::string memory() const override;

@@ -39,12 +39,12 @@ PlanMemory plan_memory(const PlanRequest& request) {
   return memory;
 }
 
-BatchLayout layout_for(
+InputFormat layout_for(
     const plan::Setting& setting,
     const config::Config& config) {
   // A GPU gets bytes, in one copy, and normalises them itself.
   const bool mixes = config.train.mixup > 0 || config.train.cutmix > 0;
-  BatchLayout layout;
+  InputFormat layout;
   layout.bytes = setting.device != "cpu" && !mixes;
   layout.channels_last = layout.bytes || setting.layout == "channels_last";
   return layout;

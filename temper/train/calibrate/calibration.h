@@ -42,7 +42,7 @@ struct PlanMemory {
 PlanMemory plan_memory(const PlanRequest& request);
 
 // How the loader lays batches out for a setting.
-BatchLayout layout_for(
+InputFormat layout_for(
     const plan::Setting& setting,
     const config::Config& config);
 

@@ -24,7 +24,7 @@ namespace {
 class OwnBatch {
  public:
   // `targets`: numbers or tokens of one sample's target. `most` samples of it.
-  OwnBatch(const data::Batch& from, std::size_t targets, int most)
+  OwnBatch(const data::HostBatch& from, std::size_t targets, int most)
       : batch_(from) {
     batch_.size = std::min(from.size, most);
     const auto samples = static_cast<std::size_t>(batch_.size);
@@ -37,7 +37,7 @@ class OwnBatch {
     keep(batch_.indices, samples * sizeof(std::int64_t));
   }
 
-  const data::Batch& batch() const {
+  const data::HostBatch& batch() const {
     return batch_;
   }
 
@@ -66,12 +66,12 @@ class OwnBatch {
     memory_.push_back(std::move(own));
   }
 
-  data::Batch batch_;
+  data::HostBatch batch_;
   std::vector<std::unique_ptr<std::max_align_t[]>> memory_;
 };
 
 // All that a scratch run needs, held by everyone who might still compute.
-struct Ground {
+struct ScratchRuns {
   config::Config config;
   RunModel model;
   RunData data; // without a stream
@@ -88,7 +88,7 @@ struct Ground {
     constexpr double kSteps = 24;
     constexpr int kFew = 4;
     using Clock = std::chrono::steady_clock;
-    const BatchLayout layout = layout_for({}, config);
+    const InputFormat layout = layout_for({}, config);
     const int whole = batch(layout).size;
     whole_samples = whole;
     if (whole <= kFew) return;
@@ -114,7 +114,7 @@ struct Ground {
   }
 
   // `nudge`: 0, or which way each input is off by its last bit.
-  const data::Batch& batch(const BatchLayout& layout, int nudge = 0) {
+  const data::HostBatch& batch(const InputFormat& layout, int nudge = 0) {
     auto& kept = batches[{layout.bytes, layout.channels_last, nudge}];
     if (kept == nullptr) {
       config::Config once = config;
@@ -122,7 +122,7 @@ struct Ground {
       once.loader.autotune = false;
       const auto loader = train_batches(data, once, layout);
       loader->start(0);
-      const data::Batch* first = loader->next();
+      const data::HostBatch* first = loader->next();
       if (first == nullptr)
         throw Error("[train] the data has no batch to measure with.");
       kept = std::make_shared<OwnBatch>(
@@ -206,7 +206,7 @@ struct Ground {
 
 class EngineTrial final : public plan::Trial {
  public:
-  EngineTrial(std::shared_ptr<Ground> ground, plan::Setting setting)
+  EngineTrial(std::shared_ptr<ScratchRuns> ground, plan::Setting setting)
       : ground_(std::move(ground)),
         setting_(std::move(setting)),
         engine_(ground_->engine(setting_)) {}
@@ -224,13 +224,13 @@ class EngineTrial final : public plan::Trial {
   }
 
  private:
-  std::shared_ptr<Ground> ground_;
+  std::shared_ptr<ScratchRuns> ground_;
   plan::Setting setting_;
   std::unique_ptr<Engine> engine_;
 };
 
-std::shared_ptr<Ground> ground_of(const PlanRequest& request) {
-  auto ground = std::make_shared<Ground>();
+std::shared_ptr<ScratchRuns> ground_of(const PlanRequest& request) {
+  auto ground = std::make_shared<ScratchRuns>();
   ground->config = request.config;
   ground->config.train.clip = 0; // gradients are compared as they are
   ground->config.train.clip_value = 0;
@@ -272,7 +272,7 @@ class EngineRig final : public plan::Rig {
   }
 
  private:
-  std::shared_ptr<Ground> ground_;
+  std::shared_ptr<ScratchRuns> ground_;
   double seconds_;
   bool fitted_ = false;
 };
@@ -286,7 +286,7 @@ std::function<std::uint64_t(int)> peak_of_steps(
   return [ground = ground_of(request), setting](int samples) {
     const auto before = memory::tensor_usage(setting.device).live_bytes;
     const auto scratch = ground->engine(setting);
-    data::Batch part = ground->batch(layout_for(setting, ground->config));
+    data::HostBatch part = ground->batch(layout_for(setting, ground->config));
     part.size = std::min(part.size, samples);
     memory::reset_tensor_peak(setting.device);
     // The first step makes the optimiser's state, and what looks at a program

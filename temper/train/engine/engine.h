@@ -55,7 +55,7 @@ struct EngineFacts {
   std::int64_t trainable = 0;
   std::uint64_t state_bytes = 0; // of one copy that capture() makes
   std::int64_t batch_norms = 0; // layers whose result depends on the split
-  bool couples_samples = false; // the loss: a batch is never split
+  bool needs_whole_batch = false; // the loss: a batch is never split
   bool reads_late = false; // NotFinite may be thrown by a later call
 };
 
@@ -98,7 +98,7 @@ class Engine {
   // averaged weights, loss scale and sums are as before, bit for bit. False:
   // the gradient overflowed fp16, and nothing has changed but the loss scale,
   // which is lower now.
-  virtual bool step(const data::Batch& batch, const StepOrder& order) = 0;
+  virtual bool step(const data::HostBatch& batch, const StepOrder& order) = 0;
   // Of the last step, which was ordered to report.
   virtual StepReport report() = 0;
   // What was added up by steps since the last call. Waits for the device.
@@ -110,7 +110,7 @@ class Engine {
 
   // Validation, in eval mode, with the averaged weights where there are some.
   // When it throws, the sums are as before.
-  virtual void evaluate(const data::Batch& batch) = 0;
+  virtual void evaluate(const data::HostBatch& batch) = 0;
   // From now on evaluate() computes so many samples at once; 0: all of them.
   // Losses that couple samples are not split.
   virtual void set_evaluation_slice(int samples) {

@@ -24,7 +24,7 @@ class FeatureExtractor {
   // neighbours or its place: every forward pass has the same shape, padded
   // where samples are missing, and a shape in which places differ is not used.
   // Called from one thread.
-  virtual void compute(const data::Batch& batch, float* features) = 0;
+  virtual void compute(const data::HostBatch& batch, float* features) = 0;
   // What else its bits follow from: device, LibTorch, the batch's shape.
   virtual std::string place() const = 0;
 };
@@ -34,7 +34,7 @@ struct ExtractorRequest {
   std::vector<std::int64_t> shape;
   const RunData& data;
   std::string device; // "cpu", "mps"
-  BatchLayout layout; // of the batches that come
+  InputFormat layout; // of the batches that come
   int batch = 64; // samples of one forward pass
 };
 

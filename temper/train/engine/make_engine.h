@@ -16,7 +16,7 @@ namespace temper::train {
 
 // Parameters that were frozen until that update: the optimiser counts theirs
 // from there.
-struct Joined {
+struct LateParameters {
   std::vector<std::string> names; // or patterns
   std::int64_t update = 0;
 };
@@ -26,8 +26,8 @@ struct EngineRequest {
   const RunModel& model;
   const RunData& data;
   std::string device; // "cpu", "mps"
-  BatchLayout layout;
-  Joined joined = {};
+  InputFormat layout;
+  LateParameters joined = {};
   std::string precision = "fp32"; // "bf16", "fp16"; "fp64" for comparisons
   bool channels_last = false; // how the weights of convolutions lie
 };

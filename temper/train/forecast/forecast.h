@@ -23,7 +23,7 @@ struct ForecastRequest {
   const RunModel& model;
   EngineFacts facts;
   plan::Setting setting;
-  BatchLayout layout;
+  InputFormat layout;
   memory::Budget budget;
   std::uint64_t loader_bytes = 0;
   std::uint64_t copies_bytes = 0; // as copies_of_state() has them

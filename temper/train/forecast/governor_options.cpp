@@ -16,7 +16,7 @@ memory::GovernorOptions governor_options(
       static_cast<int>(config.train.batch * config.train.accumulate);
   options.group =
       static_cast<int>(std::max<std::int64_t>(config.model.bn_group, 1));
-  options.may_split = !facts.couples_samples;
+  options.may_split = !facts.needs_whole_batch;
   options.batch_norm = facts.batch_norms > 0;
   if (config.memory.micro_batch)
     options.fixed = micro_batch_of(config);

@@ -10,7 +10,7 @@ namespace temper::train {
 namespace {
 
 // A rate of nothing: the weights stay as they are.
-void step(Engine& engine, const data::Batch& batch, std::int64_t samples) {
+void step(Engine& engine, const data::HostBatch& batch, std::int64_t samples) {
   StepOrder order;
   order.micro_batch = static_cast<int>(samples);
   order.report = true;
@@ -23,7 +23,7 @@ void step(Engine& engine, const data::Batch& batch, std::int64_t samples) {
 
 SimFit fit_on_sim(
     Engine& engine,
-    const data::Batch& batch,
+    const data::HostBatch& batch,
     std::uint64_t memory_bytes) {
   SimFit fit;
   fit.batch = batch.size;

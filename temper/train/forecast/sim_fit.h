@@ -30,7 +30,7 @@ struct SimFit {
 // The sizes are those a run would go through: the batch, a half, a quarter.
 SimFit fit_on_sim(
     Engine& engine,
-    const data::Batch& batch,
+    const data::HostBatch& batch,
     std::uint64_t memory_bytes);
 
 // A table and a sentence.

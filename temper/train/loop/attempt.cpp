@@ -41,7 +41,7 @@ journal::Event event_of(
 Attempt::Attempt(Engine& engine, memory::Governor& governor, Tell tell)
     : engine_(engine), governor_(governor), tell_(std::move(tell)) {}
 
-bool Attempt::step(const data::Batch& batch, StepOrder order) {
+bool Attempt::step(const data::HostBatch& batch, StepOrder order) {
   for (;;) {
     order.micro_batch = governor_.micro_batch();
     try {
@@ -68,7 +68,7 @@ void Attempt::see(const memory::MemorySample& now, const StepOrder& order) {
   tell_(event_of("micro_batch", "step", order, *change));
 }
 
-void Attempt::evaluate(const data::Batch& batch) {
+void Attempt::evaluate(const data::HostBatch& batch) {
   bool again = true; // once as it is: memory may have been short for a moment
   for (;;) {
     try {
@@ -78,11 +78,11 @@ void Attempt::evaluate(const data::Batch& batch) {
           ? std::min(evaluated_at_once_, batch.size)
           : batch.size;
       const int next = again ? now : (now + 1) / 2;
-      if ((next == now && !again) || engine_.facts().couples_samples)
+      if ((next == now && !again) || engine_.facts().needs_whole_batch)
         throw Error(
             cat(without_full_stop(error.what()),
                 " in the validation, and ",
-                engine_.facts().couples_samples
+                engine_.facts().needs_whole_batch
                     ? "this loss couples the samples of a batch"
                     : "one sample alone does not fit",
                 "."),

@@ -21,13 +21,13 @@ class Attempt {
   // As Engine::step, of which it throws everything but OutOfMemory: an Error
   // that says what to do once the batch cannot be split further. The order's
   // micro-batch is the governor's.
-  bool step(const data::Batch& batch, StepOrder order);
+  bool step(const data::HostBatch& batch, StepOrder order);
 
   // After a step that was committed: more or fewer samples at once from now on?
   void see(const memory::MemorySample& now, const StepOrder& order);
 
   // As Engine::evaluate; in halves while it does not fit, and so from then on.
-  void evaluate(const data::Batch& batch);
+  void evaluate(const data::HostBatch& batch);
 
  private:
   Engine& engine_;

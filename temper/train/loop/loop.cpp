@@ -92,7 +92,7 @@ class Loop {
     recovery_.begin();
     watches_.begin_epoch();
     do {
-      while (const data::Batch* batch = next_batch()) {
+      while (const data::HostBatch* batch = next_batch()) {
         step(*batch);
         if (must_stop()) return;
         if (has_all_updates()) break;
@@ -149,7 +149,7 @@ class Loop {
     doing(Phase::validating);
     batches.start(0);
     const std::int64_t all = batches.batches_per_epoch().value_or(0);
-    while (const data::Batch* batch = next_of(batches)) {
+    while (const data::HostBatch* batch = next_of(batches)) {
       doing(Phase::validating);
       attempt_.evaluate(*batch);
       watches_.system();
@@ -255,23 +255,23 @@ class Loop {
   }
 
   // Null at the end, and when the run is to stop: nothing is under way here.
-  const data::Batch* next_of(Batches& batches) {
+  const data::HostBatch* next_of(Batches& batches) {
     constexpr double kLookEvery_s = 0.1;
     while (!batches.ready(kLookEvery_s))
       if (must_stop()) return nullptr;
     return batches.next();
   }
 
-  const data::Batch* next_batch() {
+  const data::HostBatch* next_batch() {
     if (has_all_updates()) return nullptr;
     const auto begin = Clock::now();
     doing(Phase::data_wait);
-    const data::Batch* batch = next_of(parts_.train);
+    const data::HostBatch* batch = next_of(parts_.train);
     meter_.waited(Meter::seconds_since(begin));
     return batch;
   }
 
-  void step(const data::Batch& batch) {
+  void step(const data::HostBatch& batch) {
     const bool reported = updates_.is_reported(progress_.update + 1);
     StepOrder order;
     order.epoch = progress_.epoch;
@@ -307,7 +307,7 @@ class Loop {
     glimpse(progress_.step, updates_.per_epoch(), batch.size, false);
   }
 
-  void report(const data::Batch& batch) {
+  void report(const data::HostBatch& batch) {
     watches_.look();
     const StepReport last = parts_.engine.report();
     recovery_.settle(); // the step has read its numbers: they are good

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "temper/base/text.h"
-#include "temper/train/metrics/spread.h"
+#include "temper/train/metrics/histogram.h"
 
 namespace temper::train {
 namespace {

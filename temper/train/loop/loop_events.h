@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "temper/checkpoint/writer.h"
+#include "temper/checkpoint/background_writer.h"
 #include "temper/data/loader/loader.h"
 #include "temper/journal/event.h"
 #include "temper/plan/first_steps.h"

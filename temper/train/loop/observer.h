@@ -16,7 +16,7 @@ namespace temper::train {
 
 struct Glimpse; // loop.h
 struct Outcome;
-struct RunPlan; // run.h
+struct RunOverview; // run.h
 struct RunResult;
 
 class RunObserver {
@@ -42,7 +42,7 @@ class RunObserver {
   // config is the run's own, also when it is resumed.
   virtual void started(
       const journal::RunDirectory& /*directory*/,
-      const RunPlan& /*plan*/,
+      const RunOverview& /*plan*/,
       const config::Config& /*config*/) {}
   // An event was journaled. The first ones come before started().
   virtual void event(const journal::Event& /*event*/) {}

@@ -21,7 +21,7 @@ struct Culprits {
   std::string why; // a sentence; empty: all samples are sound by themselves
 };
 
-Culprits culprits_in(const data::Batch& batch, const Batches& from) {
+Culprits culprits_in(const data::HostBatch& batch, const Batches& from) {
   const auto found = data::not_finite_samples(batch);
   Culprits culprits;
   culprits.why = data::blame_text(
@@ -153,7 +153,7 @@ void Recovery::keep_state() {
 void Recovery::not_finite(
     const NotFinite& bad,
     const StepOrder* order,
-    const data::Batch* batch) {
+    const data::HostBatch* batch) {
   const bool own =
       order != nullptr && (bad.update < 0 || bad.update == order->update);
   // Before the loader moves on.
@@ -194,8 +194,8 @@ void Recovery::not_finite(
 }
 
 void Recovery::rewind(std::int64_t update) {
-  const auto place =
-      std::find_if(trail_.rbegin(), trail_.rend(), [&](const Place& each) {
+  const auto place = std::find_if(
+      trail_.rbegin(), trail_.rend(), [&](const EarlierState& each) {
         return each.update == update;
       });
   check(place != trail_.rend(), "an update that nobody has seen was trained");

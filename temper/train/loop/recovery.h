@@ -49,7 +49,7 @@ class Recovery {
   void not_finite(
       const NotFinite& bad,
       const StepOrder* order,
-      const data::Batch* batch = nullptr);
+      const data::HostBatch* batch = nullptr);
 
   // Takes what the engine has added up into the epoch's sums, and keeps a good
   // state when one is due. False: an update was not finite after all, and the
@@ -59,7 +59,7 @@ class Recovery {
 
  private:
   // Behind a batch whose numbers nobody has seen.
-  struct Place {
+  struct EarlierState {
     std::int64_t update; // before it
     std::int64_t step;
     std::string loader;
@@ -75,7 +75,7 @@ class Recovery {
   Guard guard_;
   GoodStates states_;
   bool late_;
-  std::vector<Place> trail_;
+  std::vector<EarlierState> trail_;
   std::int64_t known_ = -1; // updates surely committed; negative: not begun
 };
 

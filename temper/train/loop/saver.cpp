@@ -29,7 +29,7 @@ double Saver::now_s() const {
   return std::chrono::duration<double>(now).count();
 }
 
-Saver::Place Saver::place_of(const Progress& progress) {
+Saver::Point Saver::place_of(const Progress& progress) {
   return {progress.epoch, progress.update, progress.step};
 }
 

@@ -22,8 +22,8 @@
 #include <optional>
 #include <string>
 
+#include "temper/checkpoint/background_writer.h"
 #include "temper/checkpoint/checkpoint.h"
-#include "temper/checkpoint/writer.h"
 #include "temper/config/config.h"
 #include "temper/journal/journal.h"
 #include "temper/train/engine/engine.h"
@@ -70,13 +70,13 @@ class Saver {
   std::string finish();
 
  private:
-  struct Place {
+  struct Point {
     std::uint32_t epoch;
     std::int64_t update;
     std::int64_t step;
-    friend bool operator==(const Place&, const Place&) = default;
+    friend bool operator==(const Point&, const Point&) = default;
   };
-  static Place place_of(const Progress& progress);
+  static Point place_of(const Progress& progress);
   void see(const std::vector<checkpoint::Written>& ended, bool over = false);
   double now_s() const;
 
@@ -84,9 +84,10 @@ class Saver {
   std::string config_; // TOML
   double last_s_; // when one was handed over
   std::int64_t last_update_ = -1;
-  std::optional<Place> latest_; // handed over
+  std::optional<Point> latest_; // handed over
   std::string failed_; // why the last one that ended is not on disk
-  checkpoint::Writer writer_; // the last member: its thread uses the others
+  checkpoint::BackgroundWriter
+      writer_; // the last member: its thread uses the others
 };
 
 } // namespace temper::train

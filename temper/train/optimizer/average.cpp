@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "temper/kernels/update.h"
-#include "temper/train/optimizer/roll_forward.h"
+#include "temper/train/optimizer/retry_update.h"
 
 namespace temper::train {
 
@@ -27,7 +27,7 @@ bool Average::is_laid_out(std::size_t i) const {
   return is_plain(parameter) && is_laid_out_as(tensors_[i].tensor, parameter);
 }
 
-void Average::make_ready(const Gate& gate) {
+void Average::make_ready(const CommitGate& gate) {
   runs_.clear();
   others_.clear();
   for (std::size_t i = 0; i < tensors_.size(); ++i)
@@ -37,7 +37,7 @@ void Average::make_ready(const Gate& gate) {
       others_.push_back(i);
 }
 
-void Average::follow(std::int64_t update, const Gate& gate) {
+void Average::follow(std::int64_t update, const CommitGate& gate) {
   const at::NoGradGuard no_grad;
   // A short memory at first: an average of few values.
   const double early =
@@ -53,7 +53,7 @@ void Average::follow(std::int64_t update, const Gate& gate) {
         },
         [] {});
   }
-  runs_.each([&](const Runs::Run& run) {
+  runs_.each([&](const ElementSpans::Span& run) {
     kernels::approach(
         static_cast<float>(by),
         run.count,

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "temper/model/module/module.h"
-#include "temper/train/optimizer/gate.h"
-#include "temper/train/optimizer/runs.h"
+#include "temper/train/optimizer/commit_gate.h"
+#include "temper/train/optimizer/element_spans.h"
 
 namespace temper::train {
 
@@ -18,10 +18,10 @@ class Average {
   Average(double decay, const std::vector<model::NamedTensor>& parameters);
 
   // Before an update: what follow() needs and may fail.
-  void make_ready(const Gate& gate);
+  void make_ready(const CommitGate& gate);
   // After it; `update` counts those before it. Rolls forward: memory that runs
   // out for good is HalfDone.
-  void follow(std::int64_t update, const Gate& gate);
+  void follow(std::int64_t update, const CommitGate& gate);
   // The parameters become the average, and the other way round.
   void swap();
   // Share its memory, to be saved and filled.
@@ -35,7 +35,7 @@ class Average {
   double decay_;
   std::vector<model::NamedTensor> parameters_;
   std::vector<model::NamedTensor> tensors_;
-  Runs runs_; // of the next update: what the kernels move
+  ElementSpans runs_; // of the next update: what the kernels move
   std::vector<std::size_t> others_;
 };
 

@@ -20,7 +20,7 @@ class Sgd final : public Rule {
  public:
   Sgd(const config::Optimizer& options,
       const std::vector<model::NamedTensor>& parameters,
-      const Joined& joined)
+      const LateParameters& joined)
       : Rule(options, parameters, joined, options.momentum > 0, false) {}
 
  private:
@@ -39,7 +39,7 @@ class Sgd final : public Rule {
     return next;
   }
 
-  void apply(const Slot& slot, const Update& now, const Runs::Run& run)
+  void apply(const Slot& slot, const Update& now, const ElementSpans::Span& run)
       const override {
     kernels::SgdRule rule;
     rule.rate = static_cast<float>(now.lr);
@@ -60,7 +60,7 @@ class Adam final : public Rule {
   Adam(
       const config::Optimizer& options,
       const std::vector<model::NamedTensor>& parameters,
-      const Joined& joined,
+      const LateParameters& joined,
       bool decoupled)
       : Rule(options, parameters, joined, true, true), decoupled_(decoupled) {}
 
@@ -96,7 +96,7 @@ class Adam final : public Rule {
         kept(slot.second, second)};
   }
 
-  void apply(const Slot& slot, const Update& now, const Runs::Run& run)
+  void apply(const Slot& slot, const Update& now, const ElementSpans::Span& run)
       const override {
     const auto [step_size, correction] = corrections(now);
     kernels::AdamRule rule;
@@ -127,7 +127,7 @@ class Lion final : public Rule {
   Lion(
       const config::Optimizer& options,
       const std::vector<model::NamedTensor>& parameters,
-      const Joined& joined)
+      const LateParameters& joined)
       : Rule(options, parameters, joined, true, false) {}
 
  private:
@@ -145,7 +145,7 @@ class Lion final : public Rule {
     return next;
   }
 
-  void apply(const Slot& slot, const Update& now, const Runs::Run& run)
+  void apply(const Slot& slot, const Update& now, const ElementSpans::Span& run)
       const override {
     kernels::LionRule rule;
     rule.rate = static_cast<float>(now.lr);
@@ -168,7 +168,7 @@ class Lion final : public Rule {
 std::unique_ptr<Optimizer> make_optimizer(
     const config::Optimizer& options,
     const std::vector<model::NamedTensor>& parameters,
-    const Joined& joined) {
+    const LateParameters& joined) {
   if (options.name != "sgd" && options.betas.size() != 2)
     throw Error(
         cat("[train] optimizer.betas has ",

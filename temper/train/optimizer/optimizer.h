@@ -11,7 +11,7 @@
 #include "temper/config/config.h"
 #include "temper/model/module/module.h"
 #include "temper/train/engine/make_engine.h"
-#include "temper/train/optimizer/gate.h"
+#include "temper/train/optimizer/commit_gate.h"
 
 namespace temper::train {
 
@@ -21,7 +21,7 @@ class Optimizer {
   // One update from the parameters' gradients; one without a gradient stays.
   // `update` counts those before this one. Through a closed gate neither a
   // parameter nor the state below changes; gradients may.
-  virtual void step(double lr, std::int64_t update, const Gate& gate) = 0;
+  virtual void step(double lr, std::int64_t update, const CommitGate& gate) = 0;
   // "momentum.fc.weight": shares its memory, to be saved and filled.
   virtual std::vector<model::NamedTensor> state() const = 0;
 };
@@ -31,6 +31,6 @@ class Optimizer {
 std::unique_ptr<Optimizer> make_optimizer(
     const config::Optimizer& options,
     const std::vector<model::NamedTensor>& parameters,
-    const Joined& joined = {});
+    const LateParameters& joined = {});
 
 } // namespace temper::train

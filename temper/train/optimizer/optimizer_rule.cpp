@@ -7,7 +7,7 @@
 
 #include "temper/base/digest/hash.h"
 #include "temper/graph/pass/passes.h"
-#include "temper/train/optimizer/roll_forward.h"
+#include "temper/train/optimizer/retry_update.h"
 #include "temper/train/schedule/lr_scale.h"
 
 namespace temper::train {
@@ -53,7 +53,7 @@ at::Tensor kept(const at::Tensor& moment, const at::Tensor& computed) {
 Rule::Rule(
     const config::Optimizer& options,
     const std::vector<model::NamedTensor>& parameters,
-    const Joined& joined,
+    const LateParameters& joined,
     bool needs_first,
     bool needs_second)
     : options_(options) {
@@ -82,12 +82,12 @@ Rule::Rule(
 }
 
 // What may fail comes first; the kernels at the end cannot.
-void Rule::step(double lr, std::int64_t update, const Gate& gate) {
+void Rule::step(double lr, std::int64_t update, const CommitGate& gate) {
   const at::NoGradGuard no_grad;
   const auto now = [&](const Slot& slot) -> Update {
     return {lr * slot.rate, update - slot.since, gate};
   };
-  Runs runs;
+  ElementSpans runs;
   std::vector<std::size_t> others;
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     if (!slots_[i].parameter.grad().defined()) continue;
@@ -116,7 +116,7 @@ void Rule::step(double lr, std::int64_t update, const Gate& gate) {
     if (next.first.defined()) slot.first = next.first;
     if (next.second.defined()) slot.second = next.second;
   }
-  runs.each([&](const Runs::Run& run) {
+  runs.each([&](const ElementSpans::Span& run) {
     const Slot& slot = slots_[run.tensor];
     apply(slot, now(slot), run);
   });

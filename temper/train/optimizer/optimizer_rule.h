@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "temper/config/config.h"
+#include "temper/train/optimizer/element_spans.h"
 #include "temper/train/optimizer/optimizer.h"
-#include "temper/train/optimizer/runs.h"
 
 namespace temper::train {
 
@@ -45,18 +45,18 @@ class Rule : public Optimizer {
   Rule(
       const config::Optimizer& options,
       const std::vector<model::NamedTensor>& parameters,
-      const Joined& joined,
+      const LateParameters& joined,
       bool needs_first,
       bool needs_second);
 
-  void step(double lr, std::int64_t update, const Gate& gate) final;
+  void step(double lr, std::int64_t update, const CommitGate& gate) final;
   std::vector<model::NamedTensor> state() const final;
 
  protected:
   struct Update {
     double lr;
     std::int64_t before; // updates before this one
-    const Gate& gate;
+    const CommitGate& gate;
   };
 
   // The rule in LibTorch's operators: new tensors, the slot is left alone.
@@ -65,8 +65,10 @@ class Rule : public Optimizer {
       const at::Tensor& gradient,
       const Update& now) const = 0;
   // The same rule by the kernels, in place, for a run of the slot's numbers.
-  virtual void apply(const Slot& slot, const Update& now, const Runs::Run& run)
-      const = 0;
+  virtual void apply(
+      const Slot& slot,
+      const Update& now,
+      const ElementSpans::Span& run) const = 0;
 
   // What L2 adds to the gradient; the gradient itself is left alone.
   static at::Tensor

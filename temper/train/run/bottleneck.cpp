@@ -3,7 +3,7 @@
 
 namespace temper::train {
 
-std::string bottleneck(const Outcome& outcome, const RunPlan& plan) {
+std::string bottleneck(const Outcome& outcome, const RunOverview& plan) {
   // What took less is not worth an advice.
   constexpr double kWorthIt_s = 5;
   const auto part_of_run = [&](double seconds) {

@@ -7,7 +7,7 @@
 #include "temper/base/log.h"
 #include "temper/base/text.h"
 #include "temper/config/print.h"
-#include "temper/journal/aside.h"
+#include "temper/journal/restart_log.h"
 #include "temper/journal/run_lock.h"
 #include "temper/journal/trace.h"
 #include "temper/machine/awake.h"
@@ -18,10 +18,10 @@
 #include "temper/train/metrics/meter.h"
 #include "temper/train/run/doubts.h"
 #include "temper/train/run/kept_model.h"
+#include "temper/train/run/prepare_run.h"
 #include "temper/train/run/resume_rules.h"
 #include "temper/train/run/run_contents.h"
 #include "temper/train/run/run_events.h"
-#include "temper/train/run/run_parts.h"
 #include "temper/train/watch/hang.h"
 
 namespace temper::train {
@@ -94,7 +94,7 @@ class Run {
   Heartbeats& heartbeats_;
   RunResult result_;
   std::optional<journal::RunLock> lock_;
-  std::optional<Earlier> from_; // no value: the run begins
+  std::optional<ResumePoint> from_; // no value: the run begins
   std::unique_ptr<RunParts> parts_; // what is in it refers to its neighbours
   std::optional<journal::Journal> journal_;
   std::string writer_;
@@ -115,7 +115,8 @@ void Run::find_where_it_stopped() {
   if (!request_.resume) return;
   observer_.opening_directory();
   take({*request_.resume});
-  from_ = find_earlier(result_.directory, request_.changes, request_.machine);
+  from_ =
+      find_resume_point(result_.directory, request_.changes, request_.machine);
   request_.config = from_->now;
 }
 
@@ -380,14 +381,14 @@ RunResult run_to_its_end(const RunRequest& request) {
 
 } // namespace
 
-RunPlan plan_run(const RunRequest& asked) {
+RunOverview plan_run(const RunRequest& asked) {
   RunRequest request = asked;
   if (request.own_model.empty())
     request.config = with_models_batch(std::move(request.config));
   RunParts parts = prepare(request, nullptr, true);
   if (request.config.device == "sim" && request.config.model.freeze.empty()) {
     parts.train->start(0);
-    if (const data::Batch* batch = parts.train->next())
+    if (const data::HostBatch* batch = parts.train->next())
       parts.plan.fit = fit_on_sim(
           *parts.engine, *batch, request.config.sim.memory.bytes.value_or(0));
   }

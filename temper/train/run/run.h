@@ -26,7 +26,7 @@
 namespace temper::train {
 
 // What a run will be, for --dry-run and the start-up table.
-struct RunPlan {
+struct RunOverview {
   EngineFacts engine;
   std::string source;
   std::int64_t train_samples = 0;
@@ -46,7 +46,7 @@ struct RunPlan {
 struct RunResult {
   Outcome outcome;
   journal::RunDirectory directory;
-  RunPlan plan;
+  RunOverview plan;
 };
 
 // How a run is told what to do while it trains. A null function is never asked.
@@ -94,11 +94,11 @@ struct RunRequest {
   TrackerWatch trackers = {};
 };
 
-RunPlan plan_run(const RunRequest& request);
+RunOverview plan_run(const RunRequest& request);
 
 RunResult run(const RunRequest& request);
 
 // Where the time went, in one sentence.
-std::string bottleneck(const Outcome& outcome, const RunPlan& plan);
+std::string bottleneck(const Outcome& outcome, const RunOverview& plan);
 
 } // namespace temper::train

@@ -42,7 +42,7 @@ void add_classes(
 
 } // namespace
 
-std::string plan_json(const RunPlan& plan) {
+std::string plan_json(const RunOverview& plan) {
   return json{
       {"device", plan.engine.device},
       {"model", plan.engine.model},
@@ -71,7 +71,7 @@ plan::Plan settings_in(const std::string& plan_json) {
   return plan::plan_from_json(read["settings"].dump());
 }
 
-std::string writer_json(const RunRequest& request, const RunPlan& plan) {
+std::string writer_json(const RunRequest& request, const RunOverview& plan) {
   return json{
       {"temper", request.version},
       {"libtorch", request.machine.libtorch.version},
@@ -84,7 +84,7 @@ std::string writer_json(const RunRequest& request, const RunPlan& plan) {
 Event run_event(
     const std::string& name,
     const RunRequest& request,
-    const RunPlan& plan,
+    const RunOverview& plan,
     const std::string& writer,
     double prepare_s) {
   return {
@@ -139,7 +139,7 @@ std::optional<Event> system_event(
   return event;
 }
 
-Event end_event(const Outcome& outcome, const RunPlan& plan) {
+Event end_event(const Outcome& outcome, const RunOverview& plan) {
   Event event{
       "end",
       0,

@@ -12,18 +12,18 @@
 
 namespace temper::train {
 
-std::string plan_json(const RunPlan& plan);
+std::string plan_json(const RunOverview& plan);
 // Of such a text; Error when it has none.
 plan::Plan settings_in(const std::string& plan_json);
 
 // What must be the same for a resumed run to be bit-identical.
-std::string writer_json(const RunRequest& request, const RunPlan& plan);
+std::string writer_json(const RunRequest& request, const RunOverview& plan);
 
 // `prepare_s`: what it took to open the data, build the model and measure.
 journal::Event run_event(
     const std::string& name,
     const RunRequest& request,
-    const RunPlan& plan,
+    const RunOverview& plan,
     const std::string& writer,
     double prepare_s);
 journal::Event resume_event(
@@ -38,7 +38,7 @@ std::optional<journal::Event> system_event(
     const std::optional<machine::SystemReading>& reading);
 // With the confusion matrix and each class's accuracy where there are classes.
 journal::Event note_event(const std::string& text, std::int64_t update);
-journal::Event end_event(const Outcome& outcome, const RunPlan& plan);
+journal::Event end_event(const Outcome& outcome, const RunOverview& plan);
 journal::Event failed_event(const std::exception& error);
 
 } // namespace temper::train

@@ -5,8 +5,8 @@
 #include "temper/base/log.h"
 #include "temper/base/text.h"
 #include "temper/machine/devices.h"
+#include "temper/train/run/repair_run.h"
 #include "temper/train/run/resume_rules.h"
-#include "temper/train/run/run_remains.h"
 
 namespace temper::train {
 namespace {
@@ -38,7 +38,7 @@ std::shared_ptr<const data::Schema> schema_in(
 }
 
 // Other layouts or precisions would need other measurements: those stay.
-void apply_changes(Earlier& earlier, const machine::Machine& machine) {
+void apply_changes(ResumePoint& earlier, const machine::Machine& machine) {
   if (!earlier.settings) return; // they are chosen by the config as it is now
   plan::Plan& settings = *earlier.settings;
   const plan::Setting before = settings.setting();
@@ -55,11 +55,11 @@ void apply_changes(Earlier& earlier, const machine::Machine& machine) {
 
 } // namespace
 
-Earlier find_earlier(
+ResumePoint find_resume_point(
     const journal::RunDirectory& directory,
     const std::vector<config::Assignment>& changes,
     const machine::Machine& machine) {
-  Earlier made;
+  ResumePoint made;
   made.snapshot = newest(directory);
   mend_config(directory, made.snapshot);
   made.was = made.snapshot && !made.snapshot->config.empty()
@@ -80,14 +80,16 @@ Earlier find_earlier(
 bool cut_journal(
     journal::Journal& journal,
     const journal::RunDirectory& directory,
-    const Earlier& earlier) {
+    const ResumePoint& earlier) {
   const std::uint64_t end =
       end_in_journal(journal, directory, earlier.snapshot);
   journal.truncate(end);
   return end > 0;
 }
 
-void warn_of_other_writer(const Earlier& earlier, const std::string& writer) {
+void warn_of_other_writer(
+    const ResumePoint& earlier,
+    const std::string& writer) {
   if (!earlier.snapshot || earlier.snapshot->writer == writer) return;
   log::warn(
       "the checkpoint was written by another build, device or number of "

@@ -20,7 +20,7 @@
 
 namespace temper::train {
 
-struct Earlier {
+struct ResumePoint {
   std::optional<checkpoint::Snapshot> snapshot; // nothing: from the beginning
   config::Config was; // as it ran
   config::Config now; // with the changes
@@ -31,7 +31,7 @@ struct Earlier {
 };
 
 // Error when it cannot go on, or the changes would make it another run.
-Earlier find_earlier(
+ResumePoint find_resume_point(
     const journal::RunDirectory& directory,
     const std::vector<config::Assignment>& changes,
     const machine::Machine& machine);
@@ -41,9 +41,11 @@ Earlier find_earlier(
 bool cut_journal(
     journal::Journal& journal,
     const journal::RunDirectory& directory,
-    const Earlier& earlier);
+    const ResumePoint& earlier);
 
 // Says that bits may differ when `writer` is another than the checkpoint's.
-void warn_of_other_writer(const Earlier& earlier, const std::string& writer);
+void warn_of_other_writer(
+    const ResumePoint& earlier,
+    const std::string& writer);
 
 } // namespace temper::train

@@ -22,7 +22,7 @@ class IndexedBatches final : public Batches {
   bool ready(double seconds) override {
     return loader_.ready(seconds);
   }
-  const data::Batch* next() override {
+  const data::HostBatch* next() override {
     return loader_.next();
   }
   std::optional<std::int64_t> batches_per_epoch() const override {
@@ -66,7 +66,7 @@ class StreamBatches final : public Batches {
   bool ready(double seconds) override {
     return loader_.ready(seconds);
   }
-  const data::Batch* next() override {
+  const data::HostBatch* next() override {
     return loader_.next();
   }
   std::optional<std::int64_t> batches_per_epoch() const override {

@@ -21,7 +21,7 @@ class Batches {
   virtual bool ready(double /*seconds*/) {
     return true;
   }
-  virtual const data::Batch* next() = 0;
+  virtual const data::HostBatch* next() = 0;
   // Nothing for a generator: it ends when it ends.
   virtual std::optional<std::int64_t> batches_per_epoch() const = 0;
   virtual std::optional<std::int64_t> samples() const = 0;

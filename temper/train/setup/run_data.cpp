@@ -380,7 +380,7 @@ RunData open_data(
 
 data::LoaderOptions loader_options(
     const config::Config& config,
-    const BatchLayout& layout,
+    const InputFormat& layout,
     bool train) {
   data::LoaderOptions options;
   options.batch =
@@ -403,7 +403,7 @@ data::LoaderOptions loader_options(
 std::unique_ptr<Batches> train_batches(
     RunData& data,
     const config::Config& config,
-    const BatchLayout& layout) {
+    const InputFormat& layout) {
   const auto options = loader_options(config, layout, true);
   if (data.stream != nullptr)
     return stream_batches(std::move(data.stream), data.augment, options);
@@ -413,7 +413,7 @@ std::unique_ptr<Batches> train_batches(
 std::unique_ptr<Batches> val_batches(
     const RunData& data,
     const config::Config& config,
-    const BatchLayout& layout) {
+    const InputFormat& layout) {
   if (data.val == nullptr) return nullptr;
   return indexed_batches(
       data.val, data.val_augment, loader_options(config, layout, false));
@@ -422,7 +422,7 @@ std::unique_ptr<Batches> val_batches(
 std::unique_ptr<Batches> test_batches(
     const RunData& data,
     const config::Config& config,
-    const BatchLayout& layout) {
+    const InputFormat& layout) {
   if (data.test == nullptr) return nullptr;
   return indexed_batches(
       data.test, data.test_augment, loader_options(config, layout, false));

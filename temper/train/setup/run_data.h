@@ -74,7 +74,7 @@ data::Splits open_splits(
     const config::Config& config);
 
 // Images come as normalised floats, or as bytes that the device normalises.
-struct BatchLayout {
+struct InputFormat {
   bool bytes = false;
   bool channels_last = false;
 };
@@ -82,22 +82,22 @@ struct BatchLayout {
 // What the loaders of a run are asked for.
 data::LoaderOptions loader_options(
     const config::Config& config,
-    const BatchLayout& layout,
+    const InputFormat& layout,
     bool train);
 
 // Takes the stream out of `data`.
 std::unique_ptr<Batches> train_batches(
     RunData& data,
     const config::Config& config,
-    const BatchLayout& layout);
+    const InputFormat& layout);
 // Null when there is nothing to validate on.
 std::unique_ptr<Batches> val_batches(
     const RunData& data,
     const config::Config& config,
-    const BatchLayout& layout);
+    const InputFormat& layout);
 std::unique_ptr<Batches> test_batches(
     const RunData& data,
     const config::Config& config,
-    const BatchLayout& layout);
+    const InputFormat& layout);
 
 } // namespace temper::train

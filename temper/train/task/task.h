@@ -3,7 +3,7 @@
 // overrides train_step. Includes torch, as module.h does.
 //
 //   class MyTask : public temper::train::Task {
-//     at::Tensor train_step(const Batch& batch) override {
+//     at::Tensor train_step(const TensorBatch& batch) override {
 //       at::Tensor out = model().forward({batch.inputs});
 //       return at::mse_loss(out, batch.targets, at::Reduction::Sum);
 //     }
@@ -29,7 +29,7 @@
 namespace temper::train {
 
 // A batch or a slice of one, on the model's device.
-struct Batch {
+struct TensorBatch {
   at::Tensor inputs; // N x C x H x W floats, N x features, N x tokens (int64)
   at::Tensor targets; // N labels (int64), N x numbers, N x tokens
   at::Tensor soft_targets; // N x classes with mixup or cutmix; else undefined
@@ -67,19 +67,19 @@ class Task {
 
   // The sum of the losses of this slice; autograd goes through it. Metrics may
   // be added with add().
-  virtual at::Tensor train_step(const Batch& batch) = 0;
+  virtual at::Tensor train_step(const TensorBatch& batch) = 0;
   // Validation: the sum of the losses again, without autograd.
-  virtual at::Tensor eval_step(const Batch& batch) {
+  virtual at::Tensor eval_step(const TensorBatch& batch) {
     return train_step(batch);
   }
   // What the loss of a batch divides by; known before anything is computed. The
   // batch is still on the CPU, so that nothing has to wait for the device.
-  virtual double units(const Batch& batch) const {
+  virtual double units(const TensorBatch& batch) const {
     return static_cast<double>(batch.samples);
   }
   // A loss that couples samples (contrastive, say) cannot be computed in
   // slices: such a batch is never split.
-  virtual bool couples_samples() const {
+  virtual bool needs_whole_batch() const {
     return false;
   }
   // Where the model goes, go the tensors named with moves_along().

@@ -55,13 +55,13 @@ class Labelling final : public Task {
   std::string loss_name() const override {
     return "cross_entropy";
   }
-  double units(const Batch& batch) const override {
+  double units(const TensorBatch& batch) const override {
     // PyTorch's mean over probabilities divides by samples.
     return batch.soft_targets.defined() ? static_cast<double>(batch.samples)
                                         : loss_.units(batch.targets);
   }
 
-  at::Tensor train_step(const Batch& batch) override {
+  at::Tensor train_step(const TensorBatch& batch) override {
     const at::Tensor logits = scores(batch);
     // A mixed image is right when it is taken for what it shows most of.
     const at::Tensor labels = batch.soft_targets.defined()
@@ -72,7 +72,7 @@ class Labelling final : public Task {
         ? loss_.soft_sum(logits, batch.soft_targets)
         : loss_.sum(logits, batch.targets);
   }
-  at::Tensor eval_step(const Batch& batch) override {
+  at::Tensor eval_step(const TensorBatch& batch) override {
     const at::Tensor logits = scores(batch);
     sums_.counts.add(
         logits,
@@ -88,7 +88,7 @@ class Labelling final : public Task {
   }
 
   // N x classes, or N x classes x tokens whichever way the model has them.
-  at::Tensor scores(const Batch& batch) {
+  at::Tensor scores(const TensorBatch& batch) {
     at::Tensor output = model().forward({batch.inputs});
     const at::Tensor& target = batch.targets;
     if (output.dim() == 3 && target.dim() == 2 &&
@@ -134,10 +134,10 @@ class Fitting final : public Task {
   std::string loss_name() const override {
     return loss_;
   }
-  double units(const Batch& batch) const override {
+  double units(const TensorBatch& batch) const override {
     return static_cast<double>(target(batch).numel());
   }
-  at::Tensor train_step(const Batch& batch) override {
+  at::Tensor train_step(const TensorBatch& batch) override {
     const at::Tensor wanted = target(batch);
     at::Tensor output = model().forward({batch.inputs});
     if (output.numel() != wanted.numel())
@@ -159,7 +159,7 @@ class Fitting final : public Task {
     return rows.mul(deviation_.to(type)).add(mean_.to(type));
   }
 
-  at::Tensor target(const Batch& batch) const {
+  at::Tensor target(const TensorBatch& batch) const {
     return name_ == "autoencode" ? batch.inputs : batch.targets;
   }
 

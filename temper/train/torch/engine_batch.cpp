@@ -31,18 +31,18 @@ view(const void* memory, std::vector<std::int64_t> sizes, at::ScalarType type) {
 }
 
 // N x C x H x W whatever the memory's order: strides say the rest.
-at::Tensor as_images(const at::Tensor& inputs, const BatchPlan& plan) {
+at::Tensor as_images(const at::Tensor& inputs, const BatchTransfer& plan) {
   return plan.images && plan.channels_last ? inputs.permute({0, 3, 1, 2})
                                            : inputs;
 }
 
-at::Tensor inputs_of(const data::Batch& batch, const BatchPlan& plan) {
+at::Tensor inputs_of(const data::HostBatch& batch, const BatchTransfer& plan) {
   std::vector<std::int64_t> sizes{batch.size};
   sizes.insert(sizes.end(), batch.shape.begin(), batch.shape.end());
   return as_images(view(batch.inputs, sizes, type_of(batch.element)), plan);
 }
 
-at::Tensor targets_of(const data::Batch& batch, const BatchPlan& plan) {
+at::Tensor targets_of(const data::HostBatch& batch, const BatchTransfer& plan) {
   std::vector<std::int64_t> sizes{batch.size};
   sizes.insert(sizes.end(), plan.target_shape.begin(), plan.target_shape.end());
   if (batch.labels != nullptr) return view(batch.labels, sizes, at::kLong);
@@ -53,11 +53,11 @@ at::Tensor targets_of(const data::Batch& batch, const BatchPlan& plan) {
 
 } // namespace
 
-BatchPlan plan_batches(
+BatchTransfer plan_batches(
     const std::string& device,
-    const BatchLayout& layout,
+    const InputFormat& layout,
     const RunData& data) {
-  BatchPlan plan;
+  BatchTransfer plan;
   plan.device = libtorch::device_of(device);
   plan.channels_last = layout.channels_last;
   plan.images = data.info.input == data::Input::image;
@@ -70,15 +70,15 @@ BatchPlan plan_batches(
   return plan;
 }
 
-Batch on_host(const data::Batch& batch, const BatchPlan& plan) {
-  Batch made;
+TensorBatch on_host(const data::HostBatch& batch, const BatchTransfer& plan) {
+  TensorBatch made;
   made.samples = batch.size;
   made.inputs = inputs_of(batch, plan);
   made.targets = targets_of(batch, plan);
   return made;
 }
 
-BatchMover::BatchMover(const BatchPlan& plan, at::ScalarType type)
+BatchMover::BatchMover(const BatchTransfer& plan, at::ScalarType type)
     : device_(plan.device),
       images_(plan.images),
       channels_last_(plan.model_channels_last),
@@ -91,8 +91,8 @@ BatchMover::BatchMover(const BatchPlan& plan, at::ScalarType type)
   deviation_ = channels(plan.deviation);
 }
 
-Batch BatchMover::moved(const Batch& host) const {
-  Batch made = host;
+TensorBatch BatchMover::moved(const TensorBatch& host) const {
+  TensorBatch made = host;
   for (at::Tensor* each : {&made.inputs, &made.targets, &made.soft_targets})
     if (each->defined()) *each = each->to(device_);
   if (images_ && made.inputs.scalar_type() == at::kByte) {
@@ -112,7 +112,8 @@ Batch BatchMover::moved(const Batch& host) const {
   return made;
 }
 
-Batch slice(const Batch& batch, std::int64_t begin, std::int64_t count) {
+TensorBatch
+slice(const TensorBatch& batch, std::int64_t begin, std::int64_t count) {
   const auto part = [&](const at::Tensor& tensor) {
     return tensor.defined() ? tensor.narrow(0, begin, count) : tensor;
   };
@@ -120,10 +121,10 @@ Batch slice(const Batch& batch, std::int64_t begin, std::int64_t count) {
       part(batch.inputs), part(batch.targets), part(batch.soft_targets), count};
 }
 
-Batch mixed(
-    const data::Batch& batch,
-    const BatchPlan& plan,
-    const MixPlan& mix,
+TensorBatch mixed(
+    const data::HostBatch& batch,
+    const BatchTransfer& plan,
+    const BatchMix& mix,
     std::uint32_t epoch) {
   check(
       batch.element == data::Element::f32 && batch.labels != nullptr &&
@@ -153,7 +154,7 @@ Batch mixed(
       both,
       {mix.mixup, mix.cutmix},
       data::batch_stream(mix.seed, epoch, batch.number));
-  Batch made;
+  TensorBatch made;
   made.samples = batch.size;
   made.inputs = as_images(inputs, plan);
   made.targets = targets_of(batch, plan);
@@ -161,7 +162,7 @@ Batch mixed(
   return made;
 }
 
-void check_labels(const data::Batch& batch, std::int64_t classes) {
+void check_labels(const data::HostBatch& batch, std::int64_t classes) {
   if (batch.labels == nullptr) return;
   for (int i = 0; i < batch.size; ++i) {
     const std::int64_t label = batch.labels[i];

@@ -13,7 +13,7 @@
 
 namespace temper::train {
 
-struct BatchPlan {
+struct BatchTransfer {
   at::Device device = at::kCPU;
   bool channels_last = false; // how the loader lays images out
   bool images = true;
@@ -25,22 +25,24 @@ struct BatchPlan {
 };
 
 // Of batches of this data in this layout, on their way to that device.
-BatchPlan plan_batches(
+BatchTransfer plan_batches(
     const std::string& device,
-    const BatchLayout& layout,
+    const InputFormat& layout,
     const RunData& data);
 
 // The loader's memory as tensors on the CPU, bytes as they are: valid as long
 // as `batch`.
-Batch on_host(const data::Batch& batch, const BatchPlan& plan);
+TensorBatch on_host(const data::HostBatch& batch, const BatchTransfer& plan);
 
 // The one way of batches to the device: one copy of inputs and of targets each,
 // none on the CPU. Bytes are normalised where they arrive.
 class BatchMover {
  public:
   // Floating-point inputs and targets become numbers of that type.
-  explicit BatchMover(const BatchPlan& plan, at::ScalarType type = at::kFloat);
-  Batch moved(const Batch& host) const;
+  explicit BatchMover(
+      const BatchTransfer& plan,
+      at::ScalarType type = at::kFloat);
+  TensorBatch moved(const TensorBatch& host) const;
 
  private:
   at::Device device_;
@@ -52,24 +54,25 @@ class BatchMover {
 };
 
 // Samples begin .. begin + count.
-Batch slice(const Batch& batch, std::int64_t begin, std::int64_t count);
+TensorBatch
+slice(const TensorBatch& batch, std::int64_t begin, std::int64_t count);
 
 // With mixup or cutmix: inputs and soft targets of its own on the CPU, drawn
 // from (seed, epoch, number of the batch).
-struct MixPlan {
+struct BatchMix {
   double mixup = 0;
   double cutmix = 0;
   double label_smoothing = 0;
   int classes = 0;
   std::uint64_t seed = 0;
 };
-Batch mixed(
-    const data::Batch& batch,
-    const BatchPlan& plan,
-    const MixPlan& mix,
+TensorBatch mixed(
+    const data::HostBatch& batch,
+    const BatchTransfer& plan,
+    const BatchMix& mix,
     std::uint32_t epoch);
 
 // Error, naming the sample, when a label is none of the model's classes.
-void check_labels(const data::Batch& batch, std::int64_t classes);
+void check_labels(const data::HostBatch& batch, std::int64_t classes);
 
 } // namespace temper::train

@@ -13,11 +13,11 @@ namespace temper::train {
 
 Evaluation::Evaluation(EvaluationParts parts) : parts_(parts) {}
 
-void Evaluation::add(const data::Batch& batch) {
+void Evaluation::add(const data::HostBatch& batch) {
   const TaskSums before = parts_.task.sums();
   try {
     const at::NoGradGuard no_grad;
-    const Batch host = on_host(batch, parts_.plan);
+    const TensorBatch host = on_host(batch, parts_.plan);
     const double units = parts_.task.units(host);
     at::Tensor loss = loss_of(parts_.mover.moved(host));
     if (parts_.plan.device.is_cpu()) {
@@ -40,15 +40,15 @@ MetricSums Evaluation::take() {
   return std::exchange(sums_, {});
 }
 
-at::Tensor Evaluation::loss_of(const Batch& whole) const {
+at::Tensor Evaluation::loss_of(const TensorBatch& whole) const {
   Task& task = parts_.task;
   const at::Device device = parts_.plan.device;
   const std::int64_t most =
-      slice_ > 0 && !task.couples_samples() ? slice_ : whole.samples;
+      slice_ > 0 && !task.needs_whole_batch() ? slice_ : whole.samples;
   at::Tensor total;
   for (std::int64_t begin = 0; begin < whole.samples; begin += most) {
     const std::int64_t count = std::min(most, whole.samples - begin);
-    const Batch part =
+    const TensorBatch part =
         count == whole.samples ? whole : slice(whole, begin, count);
     const StepContext context{"eval_step", task, part, whole.samples, device};
     try {

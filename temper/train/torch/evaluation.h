@@ -8,8 +8,8 @@
 #include "temper/train/metrics/metrics.h"
 #include "temper/train/task/task.h"
 #include "temper/train/torch/engine_batch.h"
+#include "temper/train/torch/pending_losses.h"
 #include "temper/train/torch/precision.h"
-#include "temper/train/torch/unread.h"
 
 namespace temper::train {
 
@@ -17,7 +17,7 @@ struct EvaluationParts {
   Task& task;
   const Precision& precision;
   BatchMover& mover;
-  const BatchPlan& plan;
+  const BatchTransfer& plan;
 };
 
 // The model is in eval mode, with the weights that count.
@@ -26,7 +26,7 @@ class Evaluation {
   explicit Evaluation(EvaluationParts parts);
 
   // OutOfMemory, and what a task's eval_step throws.
-  void add(const data::Batch& batch);
+  void add(const data::HostBatch& batch);
   // So many samples at once from now on; 0: all.
   void set_slice(int samples) {
     slice_ = samples;
@@ -35,12 +35,12 @@ class Evaluation {
   MetricSums take();
 
  private:
-  at::Tensor loss_of(const Batch& whole) const;
+  at::Tensor loss_of(const TensorBatch& whole) const;
   void read();
 
   EvaluationParts parts_;
   int slice_ = 0;
-  Unread unread_;
+  PendingLosses unread_;
   MetricSums sums_;
 };
 

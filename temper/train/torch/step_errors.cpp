@@ -8,7 +8,7 @@
 #include "temper/libtorch/out_of_memory.h"
 #include "temper/model/module/tensors.h"
 #include "temper/train/engine/engine.h"
-#include "temper/train/torch/mixtures.h"
+#include "temper/train/torch/device_mismatch.h"
 
 namespace temper::train {
 namespace {

@@ -10,7 +10,7 @@ namespace temper::train {
 struct StepContext {
   const char* step; // "train_step"
   Task& task;
-  const Batch& batch; // as the step was given it
+  const TensorBatch& batch; // as the step was given it
   std::int64_t whole; // samples of the batch it is a slice of
   at::Device device;
 };

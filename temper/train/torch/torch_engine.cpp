@@ -14,17 +14,17 @@
 #include "temper/libtorch/torch/device_name.h"
 #include "temper/model/module/tensors.h"
 #include "temper/train/optimizer/average.h"
+#include "temper/train/optimizer/buffer_backup.h"
 #include "temper/train/optimizer/optimizer.h"
-#include "temper/train/optimizer/roll_forward.h"
-#include "temper/train/optimizer/undo.h"
+#include "temper/train/optimizer/retry_update.h"
 #include "temper/train/schedule/slices.h"
 #include "temper/train/task/predictions.h"
 #include "temper/train/torch/engine_state.h"
 #include "temper/train/torch/evaluation.h"
 #include "temper/train/torch/gradients.h"
+#include "temper/train/torch/pending_steps.h"
 #include "temper/train/torch/precision.h"
 #include "temper/train/torch/step_errors.h"
-#include "temper/train/torch/unread_steps.h"
 
 namespace temper::train {
 namespace {
@@ -65,7 +65,7 @@ class TorchEngine final : public Engine {
     facts.loss = task_.loss_name();
     facts.optimizer = config_.optimizer.name;
     facts.device = libtorch::name_of(device_);
-    facts.couples_samples = takes_whole_batches();
+    facts.needs_whole_batch = takes_whole_batches();
     facts.reads_late = !reads_are_free();
     for (const NamedTensor& each : parameters_) {
       facts.parameters += each.tensor.numel();
@@ -79,7 +79,7 @@ class TorchEngine final : public Engine {
     return facts;
   }
 
-  bool step(const data::Batch& batch, const StepOrder& order) override {
+  bool step(const data::HostBatch& batch, const StepOrder& order) override {
     refuse_half_done();
     if (parts_.classes > 0) check_labels(batch, parts_.classes);
     if (looks(order)) read_steps();
@@ -108,7 +108,7 @@ class TorchEngine final : public Engine {
     return all;
   }
 
-  void evaluate(const data::Batch& batch) override {
+  void evaluate(const data::HostBatch& batch) override {
     refuse_half_done();
     if (parts_.classes > 0) check_labels(batch, parts_.classes);
     begin_evaluation();
@@ -177,13 +177,13 @@ class TorchEngine final : public Engine {
 
   // A batch's way to its update, or back to where it began. What can fail is
   // done before the update; what comes after cannot.
-  bool transact(const data::Batch& batch, const StepOrder& order) {
+  bool transact(const data::HostBatch& batch, const StepOrder& order) {
     const TaskSums before = task_.sums();
     const std::vector<std::int64_t> samples = indices_of(batch);
     keep_buffers(batch.size);
     try {
       beat(order.heartbeat, Phase::transfer);
-      const Batch host = prepare(batch, order.epoch);
+      const TensorBatch host = prepare(batch, order.epoch);
       UnreadStep step;
       step.order = order;
       step.units = task_.units(host);
@@ -215,7 +215,7 @@ class TorchEngine final : public Engine {
     }
   }
 
-  static std::vector<std::int64_t> indices_of(const data::Batch& batch) {
+  static std::vector<std::int64_t> indices_of(const data::HostBatch& batch) {
     if (batch.indices == nullptr) return {};
     return {batch.indices, batch.indices + batch.size};
   }
@@ -260,8 +260,10 @@ class TorchEngine final : public Engine {
     }
   }
 
-  void
-  update(const StepOrder& order, const at::Tensor& norm, const Gate& gate) {
+  void update(
+      const StepOrder& order,
+      const at::Tensor& norm,
+      const CommitGate& gate) {
     average_.make_ready(gate);
     clip_gradients(parameters_, config_.train, norm);
     optimizer_->step(order.lr, order.update, gate);
@@ -271,7 +273,7 @@ class TorchEngine final : public Engine {
   void commit_seen(const UnreadStep& step) {
     const auto loss = step.loss.item().to<double>();
     const auto norm = step.norm.item().to<double>();
-    if (const Verdict bad = judge(loss, norm, step.units, step.order);
+    if (const StepVerdict bad = judge(loss, norm, step.units, step.order);
         !bad.what.empty())
       refuse(bad, step.order, step.order.update, {});
     // Step by step, so that sums have the same bits whenever they are asked
@@ -289,7 +291,7 @@ class TorchEngine final : public Engine {
 
   void commit_unseen(UnreadStep step) {
     step = unread_.asked(std::move(step));
-    update(step.order, step.norm, Gate(step.finite));
+    update(step.order, step.norm, CommitGate(step.finite));
     unread_.add(std::move(step));
   }
 
@@ -312,15 +314,15 @@ class TorchEngine final : public Engine {
   }
 
   bool takes_whole_batches() const {
-    return task_.couples_samples() || parts_.whole_batches;
+    return task_.needs_whole_batch() || parts_.whole_batches;
   }
 
   bool reads_are_free() const {
     return device_.is_cpu();
   }
 
-  Batch prepare(const data::Batch& batch, std::uint32_t epoch) const {
-    MixPlan mix;
+  TensorBatch prepare(const data::HostBatch& batch, std::uint32_t epoch) const {
+    BatchMix mix;
     mix.mixup = config_.train.mixup;
     mix.cutmix = config_.train.cutmix;
     if (mix.mixup == 0 && mix.cutmix == 0) return on_host(batch, parts_.batch);
@@ -332,7 +334,7 @@ class TorchEngine final : public Engine {
 
   // The gradient of sum / units, one slice after the other; returns the sum.
   at::Tensor
-  backward(const Batch& whole, double units, const StepOrder& order) {
+  backward(const TensorBatch& whole, double units, const StepOrder& order) {
     forget_gradients(parameters_);
     task_.model().begin_update();
     const std::int64_t at_once = takes_whole_batches() ? 0 : order.micro_batch;
@@ -356,7 +358,7 @@ class TorchEngine final : public Engine {
   }
 
   at::Tensor backward_slice(
-      const Batch& part,
+      const TensorBatch& part,
       std::int64_t whole,
       double units,
       const StepOrder& order) {
@@ -372,7 +374,7 @@ class TorchEngine final : public Engine {
       // No backward pass for nothing. An infinite loss of fp16 shows in the
       // gradient, which is looked at.
       if (reads_are_free() && !precision_.scales())
-        if (const Verdict bad = judge(loss.item<double>(), 0, units, order);
+        if (const StepVerdict bad = judge(loss.item<double>(), 0, units, order);
             !std::isfinite(loss.item<double>()))
           refuse(bad, order, order.update, {});
       beat(order.heartbeat, Phase::backward);
@@ -388,7 +390,7 @@ class TorchEngine final : public Engine {
 
   void read_steps() {
     if (unread_.empty()) return;
-    std::optional<UnreadSteps::Bad> bad;
+    std::optional<PendingSteps::Bad> bad;
     try {
       roll_forward(
           false,
@@ -462,11 +464,11 @@ class TorchEngine final : public Engine {
   std::vector<NamedTensor> parameters_;
   std::unique_ptr<Optimizer> optimizer_;
   Average average_;
-  Undo undo_;
+  BufferBackup undo_;
   Evaluation evaluation_;
   bool half_done_ = false; // an update: nothing of it may be used
   bool evaluating_ = false;
-  UnreadSteps unread_;
+  PendingSteps unread_;
   MetricSums training_;
   StepReport report_;
 };

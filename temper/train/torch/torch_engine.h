@@ -18,10 +18,10 @@ struct TorchEngineParts {
   config::Config config;
   std::unique_ptr<Task> task;
   std::string model_name;
-  BatchPlan batch;
+  BatchTransfer batch;
   // Of the model's output; labels must be below it. 0: not checked.
   std::int64_t classes = 0;
-  Joined joined; // what was frozen before
+  LateParameters joined; // what was frozen before
   std::string precision = "fp32"; // as EngineRequest has it
   bool channels_last = false;
   bool whole_batches = false; // the model takes no part of one

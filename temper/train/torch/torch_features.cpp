@@ -54,7 +54,7 @@ class TorchExtractor final : public FeatureExtractor {
     return shape_;
   }
 
-  void compute(const data::Batch& batch, float* features) override {
+  void compute(const data::HostBatch& batch, float* features) override {
     if (!passes_) passes_ = find_passes();
     const at::NoGradGuard no_grad;
     const at::Tensor inputs = mover_.moved(on_host(batch, plan_)).inputs;
@@ -159,7 +159,7 @@ class TorchExtractor final : public FeatureExtractor {
   std::vector<std::int64_t> shape_;
   std::int64_t batch_;
   std::int64_t values_;
-  BatchPlan plan_;
+  BatchTransfer plan_;
   BatchMover mover_;
   at::Tensor sample_;
   std::optional<Passes> passes_;

@@ -59,7 +59,7 @@ data::FeatureLayout layout_of(
 }
 
 const std::uint8_t*
-target_of(const data::Batch& batch, std::int64_t target_bytes, int sample) {
+target_of(const data::HostBatch& batch, std::int64_t target_bytes, int sample) {
   const auto* all = batch.labels != nullptr
       ? reinterpret_cast<const std::uint8_t*>(batch.labels)
       : reinterpret_cast<const std::uint8_t*>(batch.target_numbers);
@@ -69,7 +69,7 @@ target_of(const data::Batch& batch, std::int64_t target_bytes, int sample) {
 // Half of the batch, backwards: other neighbours, other places, padding. Only
 // what gives the same bits then can be computed once for all epochs.
 bool depends_on_neighbours(
-    const data::Batch& batch,
+    const data::HostBatch& batch,
     const std::vector<float>& features,
     FeatureExtractor& extractor) {
   std::size_t values = 1;
@@ -84,7 +84,7 @@ bool depends_on_neighbours(
         &backwards[i * input_bytes],
         inputs + (count - 1 - i) * input_bytes,
         input_bytes);
-  data::Batch half = batch;
+  data::HostBatch half = batch;
   half.size = static_cast<int>(count);
   half.inputs = backwards.data();
   const std::size_t width =
@@ -122,7 +122,7 @@ class Computation {
     batches.start(view.view);
     std::vector<float> features;
     const auto values = static_cast<std::size_t>(layout.values);
-    while (const data::Batch* batch = batches.next()) {
+    while (const data::HostBatch* batch = batches.next()) {
       features.resize(static_cast<std::size_t>(batch->size) * values);
       extractor_.compute(*batch, features.data());
       if (!std::exchange(tried_, true) &&

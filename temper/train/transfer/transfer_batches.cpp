@@ -36,8 +36,8 @@ class TransferBatches final : public Batches {
     return now_->ready(seconds);
   }
 
-  const data::Batch* next() override {
-    const data::Batch* batch = now_->next();
+  const data::HostBatch* next() override {
+    const data::HostBatch* batch = now_->next();
     if (batch == nullptr || !computes_) return batch;
     const auto values = graph::element_count(parts_.extractor->shape());
     features_.resize(static_cast<std::size_t>(batch->size * values));
@@ -87,7 +87,7 @@ class TransferBatches final : public Batches {
 
  private:
   void choose(std::uint32_t epoch) {
-    if (parts_.leads && parts_.unfreeze_after > 0)
+    if (parts_.is_training && parts_.unfreeze_after > 0)
       parts_.phase->unfrozen = epoch >= parts_.unfreeze_after;
     computes_ = false;
     if (parts_.phase->unfrozen) {
@@ -113,7 +113,7 @@ class TransferBatches final : public Batches {
   Batches* now_ = nullptr;
   bool computes_ = false;
   std::vector<float> features_;
-  data::Batch made_;
+  data::HostBatch made_;
 };
 
 } // namespace

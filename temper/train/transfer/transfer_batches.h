@@ -31,7 +31,7 @@ struct TransferBatchesParts {
   std::shared_ptr<FeatureExtractor> extractor; // null: samples pass through
   std::uint32_t unfreeze_after = 0; // epochs; 0: never
   std::shared_ptr<TransferPhase> phase;
-  bool leads = false; // these are training's
+  bool is_training = false; // these are training's
 };
 
 std::unique_ptr<Batches> transfer_batches(TransferBatchesParts parts);

@@ -36,7 +36,7 @@ class TransferEngine final : public Engine {
     return facts;
   }
 
-  bool step(const data::Batch& batch, const StepOrder& order) override {
+  bool step(const data::HostBatch& batch, const StepOrder& order) override {
     if (parts_.phase->unfrozen && unfrozen_at_ < 0) unfreeze(order.update);
     return now_->step(batch, order);
   }
@@ -49,7 +49,7 @@ class TransferEngine final : public Engine {
   graph::Weights gradients() override {
     return now_->gradients();
   }
-  void evaluate(const data::Batch& batch) override {
+  void evaluate(const data::HostBatch& batch) override {
     now_->evaluate(batch);
   }
   void set_evaluation_slice(int samples) override {

@@ -172,7 +172,7 @@ class Preparation {
       made.unfreeze_after =
           static_cast<std::uint32_t>(config_.model.unfreeze_after);
       made.phase = phase;
-      made.leads = train;
+      made.is_training = train;
       return made;
     };
     TransferBatchesParts train = parts(true);
@@ -230,7 +230,7 @@ class Preparation {
             make = request_.make_engine](
                const graph::Weights& weights, std::int64_t update) {
       RunModel whole = model;
-      Joined joined;
+      LateParameters joined;
       joined.update = update;
       whole.still_norms.clear();
       whole.freeze.clear();

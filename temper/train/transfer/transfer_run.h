@@ -28,7 +28,7 @@ struct TransferRequest {
   RunData& data; // its stream is taken
   const RunModel& model;
   const plan::Setting& setting;
-  BatchLayout layout;
+  InputFormat layout;
   const Environment& environment;
   const MakeEngine& make_engine;
   const MakeExtractor& make_extractor;

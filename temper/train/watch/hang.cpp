@@ -9,7 +9,7 @@
 #include "temper/base/error.h"
 #include "temper/base/log.h"
 #include "temper/base/text.h"
-#include "temper/journal/aside.h"
+#include "temper/journal/restart_log.h"
 #include "temper/machine/stacks.h"
 
 namespace temper::train {

@@ -25,7 +25,8 @@ class Overflowing final : public train::Engine {
   explicit Overflowing(std::unique_ptr<train::Engine> engine)
       : engine_(std::move(engine)) {}
 
-  bool step(const data::Batch& batch, const train::StepOrder& order) override {
+  bool step(const data::HostBatch& batch, const train::StepOrder& order)
+      override {
     if (batch.number != 0 && batch.number != 4)
       return engine_->step(batch, order);
     EXPECT_EQ(batch.element, data::Element::f32);
@@ -33,7 +34,7 @@ class Overflowing final : public train::Engine {
     for (const std::int64_t size : batch.shape)
       count *= static_cast<std::size_t>(size);
     inputs_.assign(count, std::numeric_limits<float>::infinity());
-    data::Batch large = batch;
+    data::HostBatch large = batch;
     large.inputs = inputs_.data();
     return engine_->step(large, order);
   }
@@ -47,7 +48,7 @@ class Overflowing final : public train::Engine {
   train::MetricSums take_training_sums() override {
     return engine_->take_training_sums();
   }
-  void evaluate(const data::Batch& batch) override {
+  void evaluate(const data::HostBatch& batch) override {
     engine_->evaluate(batch);
   }
   train::MetricSums take_evaluation_sums() override {

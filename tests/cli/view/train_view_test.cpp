@@ -150,7 +150,7 @@ TEST(LiveLine, says_nothing_that_is_not_known) {
 }
 
 TEST(StartTable, has_model_parameters_data_and_device) {
-  train::RunPlan plan;
+  train::RunOverview plan;
   plan.engine.model = "resnet18";
   plan.engine.parameters = 11181642;
   plan.engine.trainable = 5130;
@@ -175,7 +175,7 @@ TEST(StartTable, has_model_parameters_data_and_device) {
 }
 
 TEST(StartTable, has_reasons_that_were_measured_and_the_others_as_details) {
-  train::RunPlan plan;
+  train::RunOverview plan;
   plan.settings.device = {"cpu", "nothing else to choose from"};
   plan.settings.threads = {"1", "33.1 ms a step, 2 threads: 405 ms"};
   EXPECT_THAT(
@@ -189,7 +189,7 @@ TEST(StartTable, has_reasons_that_were_measured_and_the_others_as_details) {
 }
 
 TEST(StartTable, is_wrapped_between_words_within_the_window) {
-  train::RunPlan plan;
+  train::RunOverview plan;
   plan.engine.model = "resnet18";
   plan.settings.threads = {"1", "33.1 ms a step, 2 threads: 405 ms"};
   plan.source = "folder:photos";
@@ -200,7 +200,7 @@ TEST(StartTable, is_wrapped_between_words_within_the_window) {
 }
 
 TEST(StartTable, one_epoch_of_warm_up_is_no_plural) {
-  train::RunPlan plan;
+  train::RunOverview plan;
   plan.settings.threads = {"1", "as asked"};
   config::Config config;
   config.schedule.warmup = 1;
@@ -211,7 +211,7 @@ TEST(StartTable, one_epoch_of_warm_up_is_no_plural) {
 }
 
 TEST(StartTable, one_is_no_plural) {
-  train::RunPlan plan;
+  train::RunOverview plan;
   plan.updates_per_epoch = 1;
   plan.settings.threads = {"1", "as asked"};
   EXPECT_THAT(plan_text(plan, {}), HasSubstr(", 1 update an epoch, "));
@@ -236,7 +236,7 @@ TEST(EndTable, one_that_stopped_early_says_since_when) {
   config::Config config;
   config.train.early_stop = 2;
   testing::internal::CaptureStdout();
-  train::RunPlan plan;
+  train::RunOverview plan;
   plan.settings.threads = {"1", "as asked"};
   view.start(plan, config);
   train::RunResult result;

@@ -112,7 +112,7 @@ TEST(BadSample, IsLeftOutOfTheBatchUnderSkip) {
     loader.start(0);
     std::set<std::int64_t> seen;
     std::vector<std::uint64_t> hashes;
-    while (const Batch* batch = loader.next()) {
+    while (const HostBatch* batch = loader.next()) {
       hashes.push_back(hash_of(*batch));
       for (int i = 0; i < batch->size; ++i) {
         EXPECT_EQ(batch->labels[i], batch->indices[i] % 10);
@@ -140,8 +140,8 @@ TEST(BadSample, TheOthersOfTheBatchKeepTheirPixelsUnderSkip) {
   some.start(0);
   all.start(0);
   const std::size_t floats = 4 * 4 * 3;
-  while (const Batch* whole = all.next()) {
-    const Batch* part = some.next();
+  while (const HostBatch* whole = all.next()) {
+    const HostBatch* part = some.next();
     ASSERT_NE(part, nullptr);
     int j = 0;
     for (int i = 0; i < whole->size && j < part->size; ++i) {
@@ -169,7 +169,7 @@ TEST(BadSample, IsReplacedByTheSameOtherOneInEveryRun) {
     loader.start(0);
     std::vector<std::uint64_t> hashes;
     std::int64_t samples = 0;
-    while (const Batch* batch = loader.next()) {
+    while (const HostBatch* batch = loader.next()) {
       hashes.push_back(hash_of(*batch));
       samples += batch->size;
       for (int i = 0; i < batch->size; ++i)

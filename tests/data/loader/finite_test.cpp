@@ -63,7 +63,7 @@ TEST(Finite, TheSamplesOfABatchThatSpoilItAreFound) {
   Loader loader(source, nullptr, options(BadPolicy::error));
   loader.start(0);
   std::vector<std::int64_t> found;
-  while (const Batch* batch = loader.next()) {
+  while (const HostBatch* batch = loader.next()) {
     const auto odd = not_finite_samples(*batch);
     for (const auto& each : odd)
       found.push_back(batch->indices[each.slot]);
@@ -87,7 +87,7 @@ TEST(Finite, ManySamplesAreCountedAndSomeNamed) {
   in_order.shuffle = false;
   Loader loader(source, nullptr, in_order);
   loader.start(0);
-  const Batch* batch = loader.next();
+  const HostBatch* batch = loader.next();
   ASSERT_NE(batch, nullptr);
   EXPECT_EQ(
       blame_text(
@@ -105,7 +105,7 @@ TEST(Finite, SuchSamplesAreLeftOutWhereBadOnesAre) {
   Loader loader(rows({{7, kNan}}), nullptr, options(BadPolicy::skip));
   loader.start(0);
   std::int64_t samples = 0;
-  while (const Batch* batch = loader.next()) {
+  while (const HostBatch* batch = loader.next()) {
     samples += batch->size;
     EXPECT_TRUE(not_finite_samples(*batch).empty());
   }

@@ -60,7 +60,7 @@ int epoch_with_few_descriptors(const TempFolder& place) {
   loader.start(0);
   std::int64_t samples = 0;
   try {
-    while (const Batch* batch = loader.next())
+    while (const HostBatch* batch = loader.next())
       samples += batch->size;
   } catch (const std::exception&) {
     return 3;

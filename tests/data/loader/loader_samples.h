@@ -85,7 +85,7 @@ inline std::shared_ptr<Augment> shifting() {
   return augment;
 }
 
-inline std::uint64_t hash_of(const Batch& batch, bool labels = true) {
+inline std::uint64_t hash_of(const HostBatch& batch, bool labels = true) {
   std::size_t count = 1;
   for (const auto extent : batch.shape)
     count *= static_cast<std::size_t>(extent);
@@ -103,7 +103,7 @@ inline std::uint64_t hash_of(const Batch& batch, bool labels = true) {
 template <class AnyLoader>
 std::vector<std::uint64_t> hashes_of(AnyLoader& loader) {
   std::vector<std::uint64_t> hashes;
-  while (const Batch* batch = loader.next())
+  while (const HostBatch* batch = loader.next())
     hashes.push_back(hash_of(*batch));
   return hashes;
 }

@@ -56,7 +56,7 @@ TEST(Loader, BatchesAreTheSameWhateverIsTunedOnTheWay) {
   RandomStream random(1, 0, 0);
   loader.start(3);
   std::vector<std::uint64_t> hashes;
-  while (const Batch* batch = loader.next()) {
+  while (const HostBatch* batch = loader.next()) {
     hashes.push_back(hash_of(*batch));
     if (random.below(3) == 0)
       loader.set_tuning(
@@ -78,7 +78,7 @@ TEST(Loader, BatchesAreTheSameUnderAutotune) {
   for (int round = 0; round < 3; ++round) {
     loader.start(3);
     std::vector<std::uint64_t> hashes;
-    while (const Batch* batch = loader.next()) {
+    while (const HostBatch* batch = loader.next()) {
       hashes.push_back(hash_of(*batch));
       seen.insert({loader.stats().workers, loader.stats().depth});
     }
@@ -122,7 +122,7 @@ TEST(Loader, ResumesWithAnotherBatchSize) {
     Loader other(source, nullptr, with_workers(2, batch));
     other.resume(loader.state());
     std::vector<std::int64_t> indices;
-    while (const Batch* next = other.next())
+    while (const HostBatch* next = other.next())
       indices.insert(indices.end(), next->indices, next->indices + next->size);
     return indices;
   };
@@ -168,7 +168,7 @@ TEST(Loader, EverySampleComesOnceAnEpoch) {
     loader.start(0);
     std::vector<std::int64_t> indices;
     std::vector<int> sizes;
-    while (const Batch* batch = loader.next()) {
+    while (const HostBatch* batch = loader.next()) {
       sizes.push_back(batch->size);
       for (int i = 0; i < batch->size; ++i) {
         indices.push_back(batch->indices[i]);
@@ -221,7 +221,7 @@ TEST(Loader, InputsBeginOnAPage) {
   Loader loader(
       std::make_shared<MadeSource>(9, 3), nullptr, with_workers(1, 2));
   loader.start(0);
-  while (const Batch* batch = loader.next())
+  while (const HostBatch* batch = loader.next())
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(batch->inputs) % 16384, 0U);
 }
 
@@ -347,7 +347,7 @@ TEST(Loader, TakesRowsOfNumbers) {
   Loader loader(std::make_shared<Table>(), nullptr, options);
   loader.start(0);
   int rows = 0;
-  while (const Batch* batch = loader.next())
+  while (const HostBatch* batch = loader.next())
     for (int i = 0; i < batch->size; ++i, ++rows) {
       const auto x = static_cast<float>(batch->indices[i]);
       const auto* row = static_cast<const float*>(batch->inputs) + 3 * i;
@@ -387,7 +387,7 @@ TEST(Loader, TakesWindowsOfTokens) {
   Loader loader(std::make_shared<Text>(), nullptr, with_workers(2, 4));
   EXPECT_EQ(loader.element(), Element::i64);
   loader.start(0);
-  while (const Batch* batch = loader.next())
+  while (const HostBatch* batch = loader.next())
     for (int i = 0; i < batch->size; ++i) {
       const auto* window = static_cast<const std::int64_t*>(batch->inputs);
       EXPECT_EQ(window[4 * i + 3], batch->indices[i] + 3);

@@ -95,7 +95,7 @@ TEST(StreamLoader, GivesTheSamplesInOrderOverAndOver) {
     for (std::uint32_t epoch = 0; epoch < 3; ++epoch) {
       loader.start(epoch);
       std::vector<std::int64_t> labels;
-      while (const Batch* batch = loader.next())
+      while (const HostBatch* batch = loader.next())
         labels.insert(labels.end(), batch->labels, batch->labels + batch->size);
       ASSERT_EQ(labels.size(), static_cast<std::size_t>(size));
       for (std::int64_t i = 0; i < size; ++i)
@@ -172,7 +172,7 @@ TEST(StreamLoader, BadSamplesAreErrorsSkippedOrReplaced) {
     StreamLoader loader(counter(40, 10), nullptr, small_batches(policy));
     loader.start(0);
     std::vector<int> found;
-    while (const Batch* batch = loader.next())
+    while (const HostBatch* batch = loader.next())
       found.push_back(batch->size);
     EXPECT_EQ(loader.stats().bad_samples, 4);
     return found;

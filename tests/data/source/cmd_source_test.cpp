@@ -256,7 +256,7 @@ TEST(CmdSource, AnEndlessProgramOnlyRunsAsFarAsItIsRead) {
       options);
   loader.start(0);
   for (std::int64_t i = 0; i < 10; ++i) {
-    const Batch* batch = loader.next();
+    const HostBatch* batch = loader.next();
     ASSERT_NE(batch, nullptr);
     EXPECT_EQ(batch->labels[0], 4 * i % 10);
   }

@@ -5,7 +5,7 @@
 
 #include "temper/base/log.h"
 #include "temper/base/text.h"
-#include "temper/data/tune/pace.h"
+#include "temper/data/tune/loader_tuner.h"
 #include "temper/data/tune/tuning_memory.h"
 #include "tests/temp_folder.h"
 
@@ -144,13 +144,13 @@ TEST(Autotune, SaysWhatItSettledOn) {
       "4 workers, depth 3 (340 B), stall 0.4 %, workers busy 80 %");
 }
 
-TEST(Pace, SaysOnceWhenItSettlesAndRemembers) {
+TEST(LoaderTuner, SaysOnceWhenItSettlesAndRemembers) {
   const TempFolder place;
   std::vector<std::string> lines;
   const auto before = log::set_sink(
       [&](log::Level, const std::string& line) { lines.push_back(line); });
   const TuningKey key{"machine", "made", 32, 7};
-  Pace pace({4, 3}, roomy(), 0, place / "sub/tuning.json", key);
+  LoaderTuner pace({4, 3}, roomy(), 0, place / "sub/tuning.json", key);
   pace.begin(0);
   for (int i = 0; i < 200; ++i)
     pace.batch(0, 32, 0);

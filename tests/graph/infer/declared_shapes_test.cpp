@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <set>
 
-#include "temper/graph/cost/placement.h"
+#include "temper/graph/cost/storage_map.h"
 #include "temper/graph/infer/infer.h"
 #include "temper/graph/ir/op_name.h"
 #include "temper/graph/pt2/pt2.h"
@@ -56,7 +56,7 @@ void expect_declared(const Graph& graph, const Symbols& symbols) {
 // How views lie over their base; strides of sizes of 1 mean nothing.
 void expect_declared_strides(const Graph& graph, const Symbols& symbols) {
   const Inferred known = infer_by_rules(graph, symbols);
-  const Placement places = place(graph, known, symbols, true);
+  const StorageMap places = place(graph, known, symbols, true);
   for (const auto& [name, lay] : places.values) {
     const TensorMeta& meta = graph.tensors.at(name);
     for (std::size_t i = 0; i < meta.sizes.size(); ++i)

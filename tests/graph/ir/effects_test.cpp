@@ -67,7 +67,7 @@ TEST(Effects, ViewsAndInPlaceResultsShareMemory) {
            {{"input", TensorName{"d"}}, {"p", 0.5}, {"train", false}},
            "e")},
       "e");
-  const Memory memory(program.graph);
+  const AliasMap memory(program.graph);
   EXPECT_EQ(memory.owner("c"), "a");
   EXPECT_EQ(memory.owner("a"), "a");
   EXPECT_EQ(memory.owner("d"), "d");

@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "temper/libtorch/device_trial.h"
 #include "temper/libtorch/facts.h"
 #include "temper/libtorch/mps_memory.h"
 #include "temper/libtorch/sim/sim.h"
-#include "temper/libtorch/trial.h"
 #include "temper/machine/devices.h"
 
 namespace temper::libtorch {
@@ -39,7 +39,7 @@ TEST_F(Mps, IsSeenAsBuiltIn) {
 
 TEST_F(Mps, ThatComputesPassesItsTrialOnTheDeviceItself) {
   const auto before = sim::counts().kernels;
-  const Trial trial = try_device("mps");
+  const DeviceTrial trial = try_device("mps");
   EXPECT_TRUE(trial.works) << trial.why_not;
   EXPECT_GT(sim::counts().kernels, before);
   EXPECT_EQ(sim::counts().live_bytes, 0U)
@@ -65,7 +65,7 @@ TEST_F(Mps, ThatFailsAtTheFirstAllocationIsFoundOut) {
   rules.fail_alloc = 1;
   rules.fail_always = true;
   sim::set_rules(rules);
-  const Trial trial = try_device("mps");
+  const DeviceTrial trial = try_device("mps");
   EXPECT_FALSE(trial.works);
   EXPECT_THAT(trial.why_not, HasSubstr("MPS backend out of memory"));
   EXPECT_EQ(machine::choose_device("auto", devices()), "cpu");
@@ -76,7 +76,7 @@ TEST_F(Mps, ThatComputesWrongNumbersIsFoundOut) {
   sim::Rules rules = mps_rules();
   rules.fault = "aten::mm:0.01";
   sim::set_rules(rules);
-  const Trial trial = try_device("mps");
+  const DeviceTrial trial = try_device("mps");
   EXPECT_FALSE(trial.works);
   EXPECT_THAT(trial.why_not, HasSubstr("wrong product"));
 }

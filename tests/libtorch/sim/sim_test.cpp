@@ -13,10 +13,10 @@
 
 #include <thread>
 
+#include "temper/libtorch/device_trial.h"
 #include "temper/libtorch/out_of_memory.h"
 #include "temper/libtorch/sim/sim.h"
 #include "temper/libtorch/torch/device_name.h"
-#include "temper/libtorch/trial.h"
 
 namespace temper::libtorch {
 namespace {
@@ -93,7 +93,7 @@ void forget_gradients(Net& net) {
 TEST_F(Sim, is_called_sim) {
   EXPECT_EQ(name_of(device_), "sim");
   EXPECT_EQ(name_of(at::Device("cpu")), "cpu");
-  const Trial trial = try_device("sim");
+  const DeviceTrial trial = try_device("sim");
   EXPECT_TRUE(trial.works) << trial.why_not;
 }
 

@@ -10,7 +10,7 @@
 
 #include "temper/base/log.h"
 #include "temper/base/text.h"
-#include "temper/track/follow/follow.h"
+#include "temper/track/follow/journal_delivery.h"
 #include "temper/track/mlflow/mlflow_file.h"
 #include "temper/track/mlflow/mlflow_http.h"
 #include "temper/track/mlflow/mlflow_sqlite.h"
@@ -65,7 +65,7 @@ class Identity : public testing::TestWithParam<Store> {
     const auto tracker = tracker_of(store);
     // As Target::id names it: by where it is.
     const std::string id = cat("x", std::hash<std::string>()(tracker->where()));
-    Follow follow(run_in(from), *tracker, id, FollowOptions{});
+    JournalDelivery follow(run_in(from), *tracker, id, FollowOptions{});
     while (follow.pump()) {
     }
   }
@@ -280,7 +280,7 @@ TEST_P(Identity, AnotherMachineGoesOnWithTheRunUnlessTheFirstDidToo) {
     const auto found = tracker->find(facts, "");
     ASSERT_TRUE(found);
     tracker->begin(facts, found->memory);
-    Batch there;
+    Delivery there;
     there.tags.push_back({kPlaceTag, "elsewhere:/runs/a"});
     if (both) there.points.push_back({"loss", 0.5, 11, 1'700'000'500'000});
     tracker->deliver(there);

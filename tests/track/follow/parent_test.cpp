@@ -8,7 +8,7 @@
 
 #include "temper/base/log.h"
 #include "temper/base/text.h"
-#include "temper/track/follow/follow.h"
+#include "temper/track/follow/journal_delivery.h"
 #include "temper/track/follow/tracking.h"
 #include "tests/complaint.h"
 #include "tests/temp_folder.h"

@@ -8,7 +8,7 @@
 
 #include "temper/base/log.h"
 #include "temper/base/process/process.h"
-#include "temper/track/follow/follow.h"
+#include "temper/track/follow/journal_delivery.h"
 #include "temper/track/mlflow/mlflow_lines.h"
 #include "temper/track/mlflow/yaml.h"
 #include "tests/temp_folder.h"
@@ -39,7 +39,7 @@ class MlflowFileTest : public testing::Test {
   }
   void deliver(const journal::RunDirectory& run, FollowOptions options = {}) {
     MlflowFile tracker(store_);
-    Follow follow(run, tracker, "x", options);
+    JournalDelivery follow(run, tracker, "x", options);
     while (follow.pump()) {
     }
   }

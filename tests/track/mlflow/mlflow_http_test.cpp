@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "temper/base/log.h"
-#include "temper/track/follow/follow.h"
+#include "temper/track/follow/journal_delivery.h"
 #include "temper/track/follow/tracking.h"
 #include "tests/temp_folder.h"
 #include "tests/track/journal_samples.h"
@@ -46,7 +46,7 @@ class MlflowHttpTest : public testing::Test {
   }
   void deliver(const journal::RunDirectory& run, HttpSettings settings = {}) {
     MlflowHttp tracker(server_.url(), settings);
-    Follow follow(run, tracker, "x");
+    JournalDelivery follow(run, tracker, "x");
     while (follow.pump()) {
     }
   }
@@ -243,7 +243,7 @@ TEST_F(MlflowHttpTest, AUserInTheAddressIsSentAndNeverShown) {
   const auto run = written("first", 1);
   MlflowHttp tracker("http://ada:pwd@" + host, {});
   EXPECT_EQ(tracker.where(), server_.url());
-  Follow follow(run, tracker, "x");
+  JournalDelivery follow(run, tracker, "x");
   while (follow.pump()) {
   }
   EXPECT_EQ(points("loss"), 1U);
@@ -264,7 +264,7 @@ TEST_F(MlflowHttpTest, SecretsAreInNoErrorLogOrFile) {
   FollowOptions options;
   options.experiment_id = "77"; // there is none: the server says why
   MlflowHttp tracker(server_.url(), settings);
-  Follow follow(run, tracker, "x", options);
+  JournalDelivery follow(run, tracker, "x", options);
   std::string said;
   try {
     follow.pump();
@@ -302,7 +302,7 @@ TEST_F(MlflowHttpTest, EachTroubleIsExplained) {
   const std::string address = server_.url() + "/elsewhere";
   const auto run = written("elsewhere", 1);
   MlflowHttp tracker(address, {});
-  Follow follow(run, tracker, "x");
+  JournalDelivery follow(run, tracker, "x");
   try {
     follow.pump();
     FAIL();
@@ -315,7 +315,7 @@ TEST_F(MlflowHttpTest, AHangingRequestIsGivenUpWhenAsked) {
   server_.expect({Fault::hang});
   const auto run = written("first", 1);
   MlflowHttp tracker(server_.url(), {});
-  Follow follow(run, tracker, "x");
+  JournalDelivery follow(run, tracker, "x");
   std::thread impatient([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     tracker.give_up();

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <thread>
 
-#include "temper/track/follow/follow.h"
+#include "temper/track/follow/journal_delivery.h"
 #include "temper/track/mlflow/mlflow_schema.h"
 #include "tests/paths.h"
 #include "tests/temp_folder.h"
@@ -27,7 +27,7 @@ class MlflowSqliteTest : public testing::Test {
 
   void deliver(const journal::RunDirectory& run, FollowOptions options = {}) {
     MlflowSqlite tracker(file_, with_models_);
-    Follow follow(run, tracker, "x", options);
+    JournalDelivery follow(run, tracker, "x", options);
     while (follow.pump()) {
     }
   }
@@ -394,7 +394,7 @@ TEST_F(MlflowSqliteTest, TwoWritersAndAReaderDoNotDisturbEachOther) {
       const auto run = written(cat("writer", writer));
       journal::Journal journal(run.journal());
       MlflowSqlite tracker(file_);
-      Follow follow(run, tracker, "x");
+      JournalDelivery follow(run, tracker, "x");
       for (int i = 0; i < 40; ++i) {
         journal.append(step_event(i + 3, 1));
         while (follow.pump()) {
@@ -419,7 +419,7 @@ TEST_F(MlflowSqliteTest, ALockedDatabaseIsUnavailableAndGivenUpOn) {
   Transaction held(holder);
   const auto run = written("second");
   MlflowSqlite tracker(file_);
-  Follow follow(run, tracker, "x");
+  JournalDelivery follow(run, tracker, "x");
   std::thread impatient([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     tracker.give_up();

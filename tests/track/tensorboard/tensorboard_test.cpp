@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "temper/track/follow/follow.h"
+#include "temper/track/follow/journal_delivery.h"
 #include "tests/temp_folder.h"
 #include "tests/track/journal_samples.h"
 #include "tests/track/tensorboard/event_file.h"
@@ -39,7 +39,7 @@ class TensorBoardTest : public testing::Test {
   }
   void deliver(const journal::RunDirectory& run) {
     TensorBoard tracker(logs_);
-    Follow follow(run, tracker, "x");
+    JournalDelivery follow(run, tracker, "x");
     while (follow.pump()) {
     }
   }
@@ -177,7 +177,7 @@ TEST_F(TensorBoardTest, HistogramsOfCheckpointsAreThereWhenAskedFor) {
     EXPECT_EQ(folder.filename(), "step-20");
     return std::vector<Histogram>{{"weights/w", {{-1, 0, 3}, {0, 1, 5}}, 0, 0}};
   });
-  Follow follow(run, tracker, "x");
+  JournalDelivery follow(run, tracker, "x");
   while (follow.pump()) {
   }
   const auto events = with_tag("weights/w");
@@ -208,7 +208,7 @@ TEST_F(TensorBoardTest, GradientsOfTheJournalAreHistogramsOnce) {
   const auto run = written({gradients});
   const auto deliver = [&] {
     TensorBoard tracker(logs_, {});
-    Follow follow(run, tracker, "x");
+    JournalDelivery follow(run, tracker, "x");
     while (follow.pump()) {
     }
   };

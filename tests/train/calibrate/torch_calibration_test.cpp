@@ -57,7 +57,7 @@ TEST_F(Calibration, measures_real_steps_and_remembers_them) {
   EXPECT_FALSE(first.remembered);
   ASSERT_FALSE(first.tried.empty());
   EXPECT_TRUE(first.tried.front().step_s);
-  EXPECT_EQ(first.tried.front().verdict, plan::Verdict::chosen);
+  EXPECT_EQ(first.tried.front().verdict, plan::TrialVerdict::chosen);
   EXPECT_FALSE(first.layout.reason.empty());
   const plan::Plan second = plan_settings(request());
   EXPECT_TRUE(second.remembered);
@@ -126,7 +126,7 @@ TEST_F(Calibration, a_setting_with_other_gradients_is_rejected_by_name) {
     EngineFacts facts() const override {
       return right_->facts();
     }
-    bool step(const data::Batch& batch, const StepOrder& order) override {
+    bool step(const data::HostBatch& batch, const StepOrder& order) override {
       return right_->step(batch, order);
     }
     StepReport report() override {
@@ -143,7 +143,7 @@ TEST_F(Calibration, a_setting_with_other_gradients_is_rejected_by_name) {
               .data;
       return all;
     }
-    void evaluate(const data::Batch& batch) override {
+    void evaluate(const data::HostBatch& batch) override {
       right_->evaluate(batch);
     }
     MetricSums take_evaluation_sums() override {

@@ -1,4 +1,4 @@
-// Runs within a budget of memory, from config to journal, on LibTorch.
+// ElementSpans within a budget of memory, from config to journal, on LibTorch.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -148,7 +148,7 @@ TEST_F(Budgets, CopiesOfTheStateLieBesideTheTensors) {
   };
   RunRequest asked = request();
   asked.machine.memory.physical_bytes = std::uint64_t{1} << 30;
-  const RunPlan plan = plan_run(asked);
+  const RunOverview plan = plan_run(asked);
   const RunResult result = train::run(request());
   std::int64_t saved = 0;
   for (const auto& event : journal::read_journal(result.directory.journal()))
@@ -158,7 +158,7 @@ TEST_F(Budgets, CopiesOfTheStateLieBesideTheTensors) {
   EXPECT_EQ(copies(plan.forecast), 4 * state);
   EXPECT_THAT(plan.forecast.budget.why, HasSubstr("copies of the state"));
   asked.config.guard.nan = "stop";
-  const RunPlan without = plan_run(asked);
+  const RunOverview without = plan_run(asked);
   EXPECT_EQ(copies(without.forecast), 2 * state);
   EXPECT_EQ(
       without.forecast.budget.bytes - plan.forecast.budget.bytes, 2 * state);
@@ -318,7 +318,7 @@ TEST_F(Budgets, AForecastThatIsTooLowIsPutRight) {
 
 TEST_F(Budgets, WithBatchNormItIsSaidWhatSplittingMeans) {
   config_.memory.budget.bytes = whole_bytes() / 2;
-  const RunPlan plan = plan_run(request());
+  const RunOverview plan = plan_run(request());
   EXPECT_LT(plan.forecast.at_once, 16);
   EXPECT_THAT(plan.forecast.why, HasSubstr("model.bn_group"));
   EXPECT_EQ(plan.settings.micro_batch.value, cat(plan.forecast.at_once));
@@ -331,7 +331,8 @@ TEST_F(Budgets, WhatTheUserFixedStaysAndMustNotCutGroups) {
   EXPECT_THROW(plan_run(request()), Error);
 }
 
-// Runs out of memory so many times, and looks at what waits to be used again.
+// ElementSpans out of memory so many times, and looks at what waits to be used
+// again.
 class ForgetfulEngine final : public Engine {
  public:
   EngineFacts facts() const override {
@@ -339,11 +340,11 @@ class ForgetfulEngine final : public Engine {
     facts.device = "cpu";
     return facts;
   }
-  bool step(const data::Batch&, const StepOrder&) override {
+  bool step(const data::HostBatch&, const StepOrder&) override {
     use();
     return true;
   }
-  void evaluate(const data::Batch&) override {
+  void evaluate(const data::HostBatch&) override {
     use();
   }
   void set_evaluation_slice(int) override {}
@@ -392,7 +393,7 @@ class Releases : public ::testing::Test {
   ForgetfulEngine engine_;
   memory::Governor governor_;
   Attempt attempt_;
-  data::Batch batch_;
+  data::HostBatch batch_;
 };
 
 TEST_F(Releases, WhatWaitsBeforeAStepIsTriedAgain) {

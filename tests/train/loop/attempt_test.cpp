@@ -19,10 +19,10 @@ class SmallEngine final : public Engine {
  public:
   EngineFacts facts() const override {
     EngineFacts facts;
-    facts.couples_samples = couples;
+    facts.needs_whole_batch = couples;
     return facts;
   }
-  bool step(const data::Batch& batch, const StepOrder& order) override {
+  bool step(const data::HostBatch& batch, const StepOrder& order) override {
     const int at_once = order.micro_batch > 0 ? order.micro_batch : batch.size;
     tried.push_back(at_once);
     if (failures > 0 || at_once > fits) {
@@ -37,7 +37,7 @@ class SmallEngine final : public Engine {
   MetricSums take_training_sums() override {
     return {};
   }
-  void evaluate(const data::Batch& batch) override {
+  void evaluate(const data::HostBatch& batch) override {
     const int at_once = slice > 0 ? std::min(slice, batch.size) : batch.size;
     tried.push_back(at_once);
     if (at_once > fits) throw OutOfMemory("[train] out of memory.");
@@ -81,7 +81,7 @@ class AttemptTest : public ::testing::Test {
   memory::Governor governor_;
   std::optional<Attempt> attempt_;
   std::vector<journal::Event> events_;
-  data::Batch batch_;
+  data::HostBatch batch_;
 };
 
 TEST_F(AttemptTest, a_moment_without_memory_changes_nothing) {

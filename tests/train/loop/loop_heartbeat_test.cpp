@@ -30,7 +30,7 @@ class NotingEngine final : public Engine {
   EngineFacts facts() const override {
     return {};
   }
-  bool step(const data::Batch&, const StepOrder& order) override {
+  bool step(const data::HostBatch&, const StepOrder& order) override {
     EXPECT_EQ(order.heartbeat, &notes_.heartbeats.training);
     EXPECT_EQ(notes_.heartbeats.update, order.update);
     sums_.samples += 4;
@@ -42,7 +42,7 @@ class NotingEngine final : public Engine {
   MetricSums take_training_sums() override {
     return std::exchange(sums_, {});
   }
-  void evaluate(const data::Batch&) override {
+  void evaluate(const data::HostBatch&) override {
     evaluating = notes_.heartbeats.training.phase;
   }
   MetricSums take_evaluation_sums() override {
@@ -70,7 +70,7 @@ class NotingBatches final : public Batches {
   void start(std::uint32_t) override {
     left_ = 3;
   }
-  const data::Batch* next() override {
+  const data::HostBatch* next() override {
     notes_.add();
     batch_.size = 4;
     return left_-- > 0 ? &batch_ : nullptr;
@@ -92,7 +92,7 @@ class NotingBatches final : public Batches {
  private:
   Notes& notes_;
   int left_ = 0;
-  data::Batch batch_;
+  data::HostBatch batch_;
 };
 
 TEST(LoopHeartbeat, each_part_of_the_work_says_that_it_begins) {

@@ -30,7 +30,7 @@ class FakeEngine final : public Engine {
     facts.reads_late = late;
     return facts;
   }
-  bool step(const data::Batch& batch, const StepOrder& order) override {
+  bool step(const data::HostBatch& batch, const StepOrder& order) override {
     batches.push_back(batch.number);
     const bool bad = order.update == fails_at && failures-- > 0;
     if (late) {
@@ -74,7 +74,7 @@ class FakeEngine final : public Engine {
       throw told;
     }
   }
-  void evaluate(const data::Batch& batch) override {
+  void evaluate(const data::HostBatch& batch) override {
     evaluated += batch.size;
     ++evaluations;
   }
@@ -145,7 +145,7 @@ class FakeBatches final : public Batches {
   bool ready(double) override {
     return next_ != stuck_at;
   }
-  const data::Batch* next() override {
+  const data::HostBatch* next() override {
     if (next_ * 4 >= 10) return nullptr;
     batch_.number = next_;
     batch_.size = next_ == 2 ? 2 : 4;
@@ -174,7 +174,7 @@ class FakeBatches final : public Batches {
  private:
   std::uint32_t epoch_ = 0;
   std::int64_t next_ = 0;
-  data::Batch batch_;
+  data::HostBatch batch_;
 };
 
 class LoopTest : public ::testing::Test {

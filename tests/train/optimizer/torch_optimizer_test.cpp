@@ -173,7 +173,7 @@ TEST(OptimizerRules, a_closed_gate_lets_nothing_through) {
       const at::Tensor gradient = at::randn({4, 3});
       gated.mutable_grad() = gradient.clone();
       plain.mutable_grad() = gradient.clone();
-      through->step(0.01, update, Gate(yes));
+      through->step(0.01, update, CommitGate(yes));
       beside->step(0.01, update, {});
       EXPECT_TRUE(at::allclose(gated, plain, 1e-5, 1e-6)) << name;
     }
@@ -183,7 +183,7 @@ TEST(OptimizerRules, a_closed_gate_lets_nothing_through) {
       state.push_back(each.tensor.clone());
     ASSERT_FALSE(state.empty());
     gated.mutable_grad() = at::full({4, 3}, NAN);
-    through->step(0.01, 5, Gate(yes.logical_not()));
+    through->step(0.01, 5, CommitGate(yes.logical_not()));
     EXPECT_TRUE(at::equal(gated, weight)) << name;
     for (std::size_t i = 0; i < state.size(); ++i)
       EXPECT_TRUE(at::equal(through->state()[i].tensor, state[i])) << name;

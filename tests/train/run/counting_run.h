@@ -28,7 +28,7 @@ class CountingEngine final : public Engine {
     facts.device = "cpu";
     return facts;
   }
-  bool step(const data::Batch& batch, const StepOrder& order) override {
+  bool step(const data::HostBatch& batch, const StepOrder& order) override {
     if (order.update == fails_at_) fail_();
     ++steps_;
     sums_.samples += batch.size;
@@ -40,7 +40,7 @@ class CountingEngine final : public Engine {
   MetricSums take_training_sums() override {
     return std::exchange(sums_, {});
   }
-  void evaluate(const data::Batch&) override {}
+  void evaluate(const data::HostBatch&) override {}
   MetricSums take_evaluation_sums() override {
     return {};
   }

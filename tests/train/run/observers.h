@@ -14,7 +14,7 @@ class WhenStarted : public train::RunObserver {
   explicit WhenStarted(std::function<void()> act) : act_(std::move(act)) {}
   void started(
       const journal::RunDirectory&,
-      const train::RunPlan&,
+      const train::RunOverview&,
       const config::Config&) override {
     act_();
   }

@@ -27,7 +27,7 @@ class Verbs : public RunObserver {
   }
   void started(
       const journal::RunDirectory&,
-      const RunPlan&,
+      const RunOverview&,
       const config::Config&) override {
     note("started");
   }

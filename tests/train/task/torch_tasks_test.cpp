@@ -158,9 +158,9 @@ TEST(Tasks, mixed_images_are_learned_from_their_soft_targets) {
     (cut ? config.train.cutmix : config.train.mixup) = 1;
     const Sample sample = pictures(config, "cnn");
     const Samples samples = images(6, 3, 8);
-    const MixPlan mix{
+    const BatchMix mix{
         config.train.mixup, config.train.cutmix, 0.1, 3, 0 /* seed */};
-    const Batch made = mixed(samples.batch, sample.plan, mix, 0);
+    const TensorBatch made = mixed(samples.batch, sample.plan, mix, 0);
     EXPECT_FALSE(at::equal(made.inputs, samples.inputs));
     EXPECT_TRUE(at::allclose(made.soft_targets.sum(1), at::ones({6})));
     const Samples beside(made.inputs.contiguous(), samples.labels);
@@ -192,10 +192,10 @@ TEST(Tasks, a_mixed_image_is_right_when_taken_for_what_it_shows_most_of) {
   config.train.mixup = 1;
   const Sample sample = pictures(config, "cnn");
   const Samples samples = images(6, 3, 8);
-  const MixPlan mix{1, 0, 0, 3, 0 /* seed */};
+  const BatchMix mix{1, 0, 0, 3, 0 /* seed */};
   bool another = false; // than the sample's own label
   for (int update = 0; update < 8; ++update) {
-    const Batch made = mixed(samples.batch, sample.plan, mix, update);
+    const TensorBatch made = mixed(samples.batch, sample.plan, mix, update);
     const at::Tensor labels = made.soft_targets.argmax(1);
     another = another || !at::equal(labels, samples.labels.to(at::kLong));
     const auto module = sample.module();

@@ -25,7 +25,7 @@ struct Samples {
   at::Tensor labels; // or tokens
   at::Tensor numbers;
   at::Tensor indices;
-  data::Batch batch;
+  data::HostBatch batch;
 
   Samples(at::Tensor from, at::Tensor whole_labels, at::Tensor targets = {})
       : inputs(std::move(from)),
@@ -62,7 +62,7 @@ struct Sample {
   config::Config config;
   model::ZooOptions zoo;
   data::SourceInfo info;
-  BatchPlan plan;
+  BatchTransfer plan;
   std::int64_t classes = 3;
   std::string precision = "fp32";
   bool channels_last = false;
@@ -146,11 +146,11 @@ inline StepOrder reported(StepOrder made) {
 // A train_step written for one test.
 class OwnTask : public Task {
  public:
-  using Step = std::function<at::Tensor(Task&, const Batch&)>;
+  using Step = std::function<at::Tensor(Task&, const TensorBatch&)>;
   OwnTask(std::shared_ptr<model::Module> model, Step step)
       : Task(std::move(model)), step_(std::move(step)) {}
 
-  at::Tensor train_step(const Batch& batch) override {
+  at::Tensor train_step(const TensorBatch& batch) override {
     return step_(*this, batch);
   }
 

@@ -13,7 +13,7 @@
 #include <set>
 
 #include "engine_samples.h"
-#include "temper/train/optimizer/roll_forward.h"
+#include "temper/train/optimizer/retry_update.h"
 #include "tests/train/optimizer/pauses.h"
 
 namespace temper::train {

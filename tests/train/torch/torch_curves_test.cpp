@@ -45,12 +45,12 @@ class Widened final : public Task {
   Widened(std::unique_ptr<Task> task, std::shared_ptr<model::Module> model)
       : Task(std::move(model)), task_(std::move(task)) {}
 
-  at::Tensor train_step(const Batch& batch) override {
-    Batch wide = batch;
+  at::Tensor train_step(const TensorBatch& batch) override {
+    TensorBatch wide = batch;
     wide.inputs = batch.inputs.to(at::kDouble);
     return task_->train_step(wide);
   }
-  double units(const Batch& batch) const override {
+  double units(const TensorBatch& batch) const override {
     return task_->units(batch);
   }
 
@@ -97,7 +97,7 @@ struct CurveSamples {
   std::vector<float> inputs;
   std::vector<std::int64_t> labels;
   std::vector<std::int64_t> indices;
-  data::Batch batch;
+  data::HostBatch batch;
 };
 
 config::Config config_of(const json& rule) {

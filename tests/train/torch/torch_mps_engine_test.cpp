@@ -166,7 +166,7 @@ class Weighted : public Task {
       : Task(std::move(model)) {
     if (named) moves_along("weights", weights_);
   }
-  at::Tensor train_step(const Batch& batch) override {
+  at::Tensor train_step(const TensorBatch& batch) override {
     return at::cross_entropy_loss(
         model().forward({batch.inputs}),
         batch.targets,
@@ -213,7 +213,7 @@ TEST(EngineOnMps, a_tensor_left_on_the_cpu_is_named_with_the_way_out) {
   EXPECT_THAT(
       trained_with(std::make_unique<OwnTask>(
           module(),
-          [](Task& task, const Batch& batch) {
+          [](Task& task, const TensorBatch& batch) {
             return task.model().forward({batch.inputs}).to(at::kCPU).sum();
           })),
       HasSubstr("loss cannot be used: it is float32 [] on cpu, and the model "
@@ -224,7 +224,7 @@ TEST(EngineOnMps, float64_in_a_train_step_is_refused_by_name) {
   EXPECT_THAT(
       trained_with(std::make_unique<OwnTask>(
           table(sgd()).module(),
-          [](Task& task, const Batch& batch) {
+          [](Task& task, const TensorBatch& batch) {
             const at::Tensor out = task.model().forward({batch.inputs});
             return out.to(at::kDouble).sum();
           })),

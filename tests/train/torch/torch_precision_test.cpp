@@ -82,7 +82,7 @@ TEST(LossScaling, changes_nothing_when_nothing_overflows) {
 // it is until the scale is 8192.
 std::unique_ptr<Task> large_loss(const Sample& sample) {
   return std::make_unique<OwnTask>(
-      sample.module(), [](Task& task, const Batch& batch) {
+      sample.module(), [](Task& task, const TensorBatch& batch) {
         const at::Tensor output = task.model().forward({batch.inputs});
         return output.to(at::kHalf).mul(100).to(at::kFloat).sum();
       });
@@ -114,7 +114,7 @@ TEST(LossScaling, a_gradient_that_never_fits_ends_the_run) {
   Sample sample = table(plain_sgd());
   sample.precision = "scaled";
   const auto engine = sample.engine(std::make_unique<OwnTask>(
-      sample.module(), [](Task& task, const Batch& inputs) {
+      sample.module(), [](Task& task, const TensorBatch& inputs) {
         return task.model().forward({inputs.inputs}).sum() / 0.0;
       }));
   const auto before = engine->weights();

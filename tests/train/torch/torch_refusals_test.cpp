@@ -45,7 +45,7 @@ TEST(Refusals, a_gradient_that_is_not_finite_changes_no_weight) {
   const Sample sample = table(sgd());
   // Finite, and infinitely steep.
   const auto trained = sample.engine(std::make_unique<OwnTask>(
-      sample.module(), [](Task& task, const Batch& batch) {
+      sample.module(), [](Task& task, const TensorBatch& batch) {
         const at::Tensor out = task.model().forward({batch.inputs});
         return out.sub(out.detach()).abs().pow(0.5).sum();
       }));
@@ -121,7 +121,7 @@ TEST(Refusals, a_checkpoint_of_another_model) {
 
 TEST(Refusals, a_tensor_of_another_type_in_a_train_step) {
   EXPECT_THAT(
-      own([](Task& task, const Batch& batch) {
+      own([](Task& task, const TensorBatch& batch) {
         const at::Tensor out = task.model().forward({batch.inputs});
         return at::mm(out, at::ones({3, 3}, at::kDouble)).sum();
       }),
@@ -131,13 +131,13 @@ TEST(Refusals, a_tensor_of_another_type_in_a_train_step) {
                     "float32 on cpu"),
           HasSubstr("Convert it with .to(at::kFloat).")));
   EXPECT_THAT(
-      own([](Task& task, const Batch& batch) {
+      own([](Task& task, const TensorBatch& batch) {
         const at::Tensor out = task.model().forward({batch.inputs});
         return at::nll_loss(out, batch.targets.to(at::kFloat));
       }),
       HasSubstr("[train] train_step mixes types"));
   EXPECT_THAT(
-      own([](Task& task, const Batch& batch) {
+      own([](Task& task, const TensorBatch& batch) {
         const at::Tensor out = task.model().forward({batch.inputs});
         return out.mul(at::ones({8, 3}, at::kDouble)).sum();
       }),
@@ -154,7 +154,7 @@ TEST(Refusals, a_companion_of_another_type_is_named) {
         : Task(std::move(model)) {
       moves_along("scales", scales_);
     }
-    at::Tensor train_step(const Batch& batch) override {
+    at::Tensor train_step(const TensorBatch& batch) override {
       return at::mm(model().forward({batch.inputs}), scales_).sum();
     }
 
@@ -173,21 +173,21 @@ TEST(Refusals, a_companion_of_another_type_is_named) {
 
 TEST(Refusals, what_is_no_loss) {
   EXPECT_THAT(
-      own([](Task&, const Batch&) { return at::Tensor(); }),
+      own([](Task&, const TensorBatch&) { return at::Tensor(); }),
       HasSubstr("train_step's loss cannot be used: it is no tensor."));
   EXPECT_THAT(
-      own([](Task& task, const Batch& batch) {
+      own([](Task& task, const TensorBatch& batch) {
         return task.model().forward({batch.inputs});
       }),
       HasSubstr("it is float32 [8, 3] on cpu, and a loss is one number"));
   EXPECT_THAT(
-      own([](Task&, const Batch& batch) { return batch.inputs.sum(); }),
+      own([](Task&, const TensorBatch& batch) { return batch.inputs.sum(); }),
       HasSubstr("no gradient leads through it: compute it with model()"));
 }
 
 TEST(Refusals, anything_else_libtorch_says_is_passed_on_in_one_sentence) {
   EXPECT_THAT(
-      own([](Task& task, const Batch& batch) {
+      own([](Task& task, const TensorBatch& batch) {
         const at::Tensor out = task.model().forward({batch.inputs});
         return out.narrow(0, 5, 10).sum();
       }),
@@ -200,7 +200,7 @@ TEST(Refusals, anything_else_libtorch_says_is_passed_on_in_one_sentence) {
 TEST(Refusals, a_kernel_that_is_not_deterministic_when_all_must_be) {
   const bool before = at::globalContext().deterministicAlgorithms();
   at::globalContext().setDeterministicAlgorithms(true, false);
-  const std::string said = own([](Task& task, const Batch& batch) {
+  const std::string said = own([](Task& task, const TensorBatch& batch) {
     at::Tensor kept = at::zeros({8});
     kept.put_(batch.targets, at::ones({8}));
     return task.model().forward({batch.inputs}).mul(kept.sum()).sum();

@@ -208,8 +208,8 @@ TEST(TransactionOfNumbers, nan_in_one_gradient_changes_nothing) {
   const Sample sample = pictures(everything("adamw"), "resnet18");
   bool poisoned = false;
   const auto module = sample.module();
-  const auto engine = sample.engine(
-      std::make_unique<OwnTask>(module, [&](Task& task, const Batch& batch) {
+  const auto engine = sample.engine(std::make_unique<OwnTask>(
+      module, [&](Task& task, const TensorBatch& batch) {
         at::Tensor loss = at::cross_entropy_loss(
             task.model().forward({batch.inputs}),
             batch.targets,

@@ -115,7 +115,7 @@ TEST_F(FeatureCacheTest, views_have_the_random_numbers_of_their_epochs) {
     plain.shuffle = false;
     data::Loader loader(source_, augment_, plain);
     loader.start(epoch);
-    const data::Batch* batch = loader.next();
+    const data::HostBatch* batch = loader.next();
     std::vector<float> expected(8);
     extractor_.compute(*batch, expected.data());
     for (int i = 0; i < 4; ++i)

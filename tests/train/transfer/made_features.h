@@ -17,7 +17,7 @@ class MadeExtractor final : public FeatureExtractor {
   const std::vector<std::int64_t>& shape() const override {
     return shape_;
   }
-  void compute(const data::Batch& batch, float* features) override {
+  void compute(const data::HostBatch& batch, float* features) override {
     std::size_t values = 1;
     for (const auto extent : batch.shape)
       values *= static_cast<std::size_t>(extent);

@@ -1,4 +1,4 @@
-// Runs with a frozen part, from config to checkpoint, on LibTorch.
+// ElementSpans with a frozen part, from config to checkpoint, on LibTorch.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -202,15 +202,15 @@ TEST_F(Transfer, features_do_not_depend_on_the_batch_they_are_computed_in) {
     const auto split = split_frozen(model, why);
     ASSERT_TRUE(split) << why;
     const auto extractor = make_extractor(
-        {split->prefix, split->shape, data, "cpu", BatchLayout{}, 4});
+        {split->prefix, split->shape, data, "cpu", InputFormat{}, 4});
     const auto values =
         static_cast<std::size_t>(graph::element_count(split->shape));
     std::map<std::int64_t, std::vector<float>> known;
     for (const int size : {4, 3, 10}) {
       config_.train.batch = size;
-      const auto batches = train_batches(data, config_, BatchLayout{});
+      const auto batches = train_batches(data, config_, InputFormat{});
       batches->start(static_cast<std::uint32_t>(size)); // an order of its own
-      while (const data::Batch* batch = batches->next()) {
+      while (const data::HostBatch* batch = batches->next()) {
         std::vector<float> features(
             static_cast<std::size_t>(batch->size) * values);
         extractor->compute(*batch, features.data());

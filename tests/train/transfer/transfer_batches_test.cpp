@@ -74,7 +74,7 @@ TEST_F(TransferBatchesTest, views_go_round_with_the_epochs) {
   EXPECT_NE(epoch(*kept, 2), epoch(*computed, 2));
   const auto of_sample = [&](int number, std::int64_t wanted) {
     kept->start(static_cast<std::uint32_t>(number));
-    while (const data::Batch* batch = kept->next())
+    while (const data::HostBatch* batch = kept->next())
       for (int i = 0; i < batch->size; ++i)
         if (batch->indices[i] == wanted)
           return static_cast<const float*>(batch->inputs)[2 * i + 1];

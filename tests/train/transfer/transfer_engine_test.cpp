@@ -44,7 +44,7 @@ class FakeHead final : public Engine {
         static_cast<std::int64_t>(state_.size() / 2);
     return facts;
   }
-  bool step(const data::Batch&, const StepOrder& order) override {
+  bool step(const data::HostBatch&, const StepOrder& order) override {
     for (auto& [name, tensor] : state_)
       tensor = number(
           value_of(tensor) +
@@ -57,7 +57,7 @@ class FakeHead final : public Engine {
   MetricSums take_training_sums() override {
     return {};
   }
-  void evaluate(const data::Batch&) override {}
+  void evaluate(const data::HostBatch&) override {}
   MetricSums take_evaluation_sums() override {
     return {};
   }

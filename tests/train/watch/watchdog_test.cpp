@@ -8,7 +8,7 @@
 
 #include "temper/base/log.h"
 #include "temper/base/text.h"
-#include "temper/journal/aside.h"
+#include "temper/journal/restart_log.h"
 #include "temper/train/watch/hang.h"
 #include "tests/temp_folder.h"
 
@@ -79,7 +79,7 @@ TEST(Watchdog, zero_seconds_watch_nothing_and_an_end_does_not_wait) {
 class StuckBatches final : public Batches {
  public:
   void start(std::uint32_t) override {}
-  const data::Batch* next() override {
+  const data::HostBatch* next() override {
     return nullptr;
   }
   std::optional<std::int64_t> batches_per_epoch() const override {

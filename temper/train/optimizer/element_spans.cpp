@@ -1,0 +1,57 @@
+#include "temper/train/optimizer/element_spans.h"
+
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+
+namespace temper::train {
+namespace {
+
+// With its moments and gradient such a run fits a core's own cache.
+constexpr std::size_t kMostInRun = 16384;
+// Fewer than that are not worth waking a thread for.
+constexpr std::size_t kWorthAThread = 65536;
+
+} // namespace
+
+bool is_plain(const at::Tensor& tensor) {
+  return tensor.device().is_cpu() && tensor.layout() == at::kStrided &&
+      tensor.scalar_type() == at::kFloat &&
+      tensor.is_non_overlapping_and_dense();
+}
+
+bool is_laid_out_as(const at::Tensor& tensor, const at::Tensor& other) {
+  if (!is_plain(tensor) || tensor.sizes() != other.sizes()) return false;
+  for (std::int64_t i = 0; i < tensor.dim(); ++i)
+    if (tensor.size(i) > 1 && tensor.stride(i) != other.stride(i)) return false;
+  return true;
+}
+
+void ElementSpans::add(std::size_t tensor, const at::Tensor& sized_as) {
+  const auto all = static_cast<std::size_t>(sized_as.numel());
+  for (std::size_t begin = 0; begin < all; begin += kMostInRun)
+    runs_.push_back({tensor, begin, std::min(kMostInRun, all - begin)});
+  numbers_ += all;
+}
+
+void ElementSpans::clear() {
+  runs_.clear();
+  numbers_ = 0;
+}
+
+void ElementSpans::each(const std::function<void(const Span&)>& work) const {
+  const auto count = static_cast<std::int64_t>(runs_.size());
+  if (count == 0) return;
+  const auto per_run = std::max<std::size_t>(numbers_ / runs_.size(), 1);
+  const auto grain = static_cast<std::int64_t>(kWorthAThread / per_run);
+  at::parallel_for(
+      0,
+      count,
+      std::max<std::int64_t>(grain, 1),
+      [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i)
+          work(runs_[static_cast<std::size_t>(i)]);
+      });
+}
+
+} // namespace temper::train
