@@ -6,8 +6,7 @@ namespace temper::cli {
 namespace {
 
 // What is said when a signal ends the process and not the loop.
-nothing is left behind.";
-    constexpr const char* kAsItWas =
+constexpr const char* kAsItWas =
     "interrupted before the first step; the run's checkpoints are as they "
     "were.";
 constexpr const char* kNoCheckpoint =
