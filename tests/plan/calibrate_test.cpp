@@ -352,8 +352,9 @@ TEST_F(Calibrate, settings_that_only_differ_by_noise_keep_the_default) {
     const Plan plan = measured();
     const bool kept = plan.setting() == kReference;
     misled += kept ? 0 : 1;
-    if (kept)
-      EXPECT_EQ(tried(plan, kLast).verdict, TrialVerdict::equal) << seed;
+    if (kept) {
+      EXPECT_EQ(tried(plan, kLast).verdict, Verdict::equal) << seed;
+    }
     EXPECT_GT(tried(plan, kReference).spread.value_or(0), 0.02) << seed;
   }
   EXPECT_LE(misled, 2); // of twenty, where steps vary by half

@@ -54,7 +54,8 @@ Uses uses_in(const std::vector<SourceFile>& files) {
   for (const SourceFile& file : files)
     if (starts_with(file.path, "base/") && is_header(file.path))
       for (Declaration& found : declarations(file.text))
-        of_base.emplace(found.name, Use{file.path, found, true});
+        if (found.space == "temper")
+          of_base.emplace(found.name, Use{file.path, found, true});
   for (const SourceFile& file : files) {
     const std::string room = file.path.substr(0, file.path.find('/'));
     for (Declaration& found : declarations(file.text)) {

@@ -21,7 +21,8 @@ std::string shortened(const std::string& text, std::size_t columns) {
   return text.substr(0, end) + "~";
 }
 
-std::string aligned(const std::string& text, std::size_t columns, bool right) {
+std::string
+justified(const std::string& text, std::size_t columns, bool right) {
   const std::string blanks(
       columns > text.size() ? columns - text.size() : 0, ' ');
   return right ? blanks + text : text + blanks;
@@ -228,9 +229,9 @@ histogram(const std::vector<HistogramRow>& all, int width, std::size_t most) {
         0.5);
     text +=
         cat("  ",
-            aligned(shortened(rows[i].name, names), names, false),
+            justified(shortened(rows[i].name, names), names, false),
             "  ",
-            aligned(count_text(rows[i].count), numbers, true),
+            justified(count_text(rows[i].count), numbers, true),
             length > 0 ? "  " : "",
             std::string(length, '#'),
             "\n");

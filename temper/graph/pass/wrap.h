@@ -19,14 +19,14 @@ struct InputSteps {
   bool pixels = false;
   // How a sample of floats lies: "HWC" and "HW" become "CHW". Empty: as the
   // model takes it.
-  std::string order;
+  std::string order = {};
   // x -> (x - mean) / deviation along dimension 1 of the model's input, or one
   // pair for all. Empty: as they are.
-  std::vector<double> mean;
-  std::vector<double> deviation;
+  std::vector<double> mean = {};
+  std::vector<double> deviation = {};
   // The values that NaN, a missing number, becomes, unscaled: one for each
   // entry of dimension 1. Empty: it stays.
-  std::vector<double> fill;
+  std::vector<double> fill = {};
 };
 
 enum class OutputStep {
@@ -38,8 +38,8 @@ enum class OutputStep {
 
 struct OutputSteps {
   OutputStep step = OutputStep::kNone;
-  std::vector<double> mean; // one for each column of the output
-  std::vector<double> deviation;
+  std::vector<double> mean = {}; // one for each column of the output
+  std::vector<double> deviation = {};
 };
 
 // Error when the model has several inputs, or its shapes do not fit the steps.

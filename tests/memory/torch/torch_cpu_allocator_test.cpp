@@ -97,7 +97,8 @@ TEST_F(CpuAllocator, knows_live_and_peak_to_the_byte) {
 }
 
 TEST_F(CpuAllocator, aligns_as_libtorch_does) {
-  for (std::int64_t size = 1; size < 20 * kMiB; size = size * 3 + 1) {
+  for (std::int64_t size = 1; size < std::int64_t{20 * kMiB};
+       size = size * 3 + 1) {
     const at::Tensor some = bytes(size);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(some.data_ptr()) % 64, 0U);
     some.fill_(1); // every byte is there
