@@ -109,7 +109,8 @@ format: ## lay the code out
 	@$(SETUP) lint
 	@git ls-files -co --exclude-standard '*.cpp' '*.h' | xargs clang-format -i
 
-install: build ## install below PREFIX
+install: setup ## build the command and the library, install below PREFIX
+	@$(BUILD) build release --target temper
 	@cmake --install build/release --prefix "$(PREFIX)"
 
 setup: ## install what the build needs
