@@ -29,20 +29,29 @@ std::string MlflowHttp::make_model(const LoggedModel& model, std::string& id) {
       for (const json& each : models)
         if (text_at(part(each, "info"), "name") == model.name)
           return take(each);
-    std::vector<Pair> params = facts_.params;
-    params.resize(std::min(params.size(), kMostPairs));
+    const auto params = [&](std::size_t from) {
+      const auto& all = facts_.params;
+      const std::size_t end = std::min(all.size(), from + kMostPairs);
+      return pairs({all.begin() + from, all.begin() + end});
+    };
     std::vector<Pair> tags;
     for (const Pair& tag : facts_.tags)
       if (is_model_tag(tag.key)) tags.push_back(tag);
-    return take(part(
+    const std::string uri = take(part(
         post(
             "logged-models",
             {{"experiment_id", experiment_},
              {"name", model.name},
              {"source_run_id", run_id_},
-             {"params", pairs(params)},
+             {"params", params(0)},
              {"tags", pairs(tags)}}),
         "model"));
+    for (std::size_t from = kMostPairs; from < facts_.params.size();
+         from += kMostPairs)
+      post(
+          cat("logged-models/", id, "/params"),
+          {{"model_id", id}, {"params", params(from)}});
+    return uri;
   } catch (const Unavailable&) {
     throw;
   } catch (const Error&) { // MLflow 2 has no such thing

@@ -2,7 +2,7 @@
 // 2.22), and what revision 400f98739977 adds for the models of MLflow 3; newer
 // versions migrate it when they first open it. The SQL is MLflow's own layout
 // and must stay as it is: migrations look for these names.
-// tests/track/mlflow_schema_test.cpp holds it against a real one.
+// tests/track/mlflow/mlflow_sqlite_test.cpp holds it against a real one.
 #include "temper/track/mlflow/mlflow_schema.h"
 
 namespace temper::track {

@@ -10,6 +10,7 @@
 #include "temper/data/sample/image.h"
 #include "tests/cli/run_temper.h"
 #include "tests/paths.h"
+#include "tests/python.h"
 #include "tests/temp_folder.h"
 
 namespace temper {
@@ -29,19 +30,8 @@ std::string snippet(const std::string& name) {
 
 // The first Python here whose torch and PIL do this.
 std::optional<std::string> python_with(const std::string& needs) {
-  std::vector<std::string> candidates{"python3", "/usr/bin/python3"};
-  if (const char* own = std::getenv("TEMPER_PYTHON"))
-    candidates.insert(candidates.begin(), own);
-  for (const std::string& python : candidates) {
-    ProcessLimits limits;
-    limits.time = std::chrono::seconds(60);
-    const auto found = run_process(
-        {python, "-c", cat("import torch, PIL.Image, numpy\n", needs)},
-        "",
-        limits);
-    if (found.succeeded()) return python;
-  }
-  return std::nullopt;
+  return tests::python_that_runs(
+      cat("import torch, PIL.Image, numpy\n", needs));
 }
 
 class UseAModel : public testing::Test {

@@ -5,8 +5,11 @@
 #include <filesystem>
 
 #include "temper/base/text.h"
+#include "temper/track/sqlite.h"
+#include "temper/track/tracking.h"
 #include "tests/paths.h"
 #include "tests/temp_folder.h"
+#include "tests/track/journal_samples.h"
 
 namespace temper::track {
 namespace {
@@ -58,6 +61,32 @@ TEST_F(InstalledMlflow, IsNoneWhereNobodyCanTell) {
   EXPECT_EQ(installed_mlflow({}), 0);
   EXPECT_EQ(found(made("shims", "mlflow_export-3.0.dist-info").string()), 0);
   EXPECT_EQ(found(folder_.path().string()), 0);
+}
+
+// MLflow 2 must be able to open it, unless it is not the one that will.
+TEST_F(InstalledMlflow, DecidesWhatANewDatabaseIs) {
+  const auto revision = [&](const std::string& path) {
+    const auto run = made_run(folder_.path() / "runs", cat("r", path.size()));
+    journal::Journal(run.journal()).append(run_event());
+    Options options;
+    options.environment = {{"PATH", path}};
+    const fs::path file = folder_.path() / cat(path.size(), ".db");
+    deliver_run(
+        run.path,
+        parse_target(cat("sqlite:///", file.string())),
+        options,
+        std::nullopt);
+    Database database(file, false);
+    auto find = database.prepare("SELECT version_num FROM alembic_version");
+    return find->step() ? find->text(0) : "none";
+  };
+  EXPECT_EQ(revision(""), "0584bdc529eb");
+  EXPECT_EQ(
+      revision(made("two", "mlflow-2.22.4.dist-info").string()),
+      "0584bdc529eb");
+  EXPECT_EQ(
+      revision(made("three", "mlflow-3.15.1.dist-info").string()),
+      "400f98739977");
 }
 
 } // namespace

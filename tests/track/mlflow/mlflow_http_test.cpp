@@ -174,6 +174,29 @@ TEST_F(MlflowHttpTest, AModelIsALoggedModelOfMlflow3) {
         << name;
 }
 
+// A request takes a hundred.
+TEST_F(MlflowHttpTest, AModelHasAllSettingsOfTheRun) {
+  const auto run = written("first", 1);
+  kept_model(run);
+  RunFacts facts;
+  facts.key = std::string(32, 'a');
+  facts.name = "first";
+  facts.experiment = "temper";
+  facts.directory = run.path;
+  for (int i = 0; i < 230; ++i)
+    facts.params.push_back({cat("key.", i), cat(i)});
+  MlflowHttp tracker(server_.url(), {});
+  tracker.begin(facts, "");
+  Batch batch;
+  batch.artifacts = {{run.artifacts() / "model/MLmodel", "model/MLmodel"}};
+  tracker.deliver(batch);
+  const auto models = server_.models();
+  ASSERT_EQ(models.size(), 1U);
+  const auto& params = models.begin()->second.params;
+  EXPECT_EQ(params.size(), 230U);
+  EXPECT_EQ(params.at("key.229"), "229");
+}
+
 TEST_F(MlflowHttpTest, AServerOfMlflow2GetsTheModelAsArtifacts) {
   server_.forget_models();
   const auto run = written("first", 1);

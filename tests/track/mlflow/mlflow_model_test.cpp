@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "temper/base/process/process.h"
+#include "tests/python.h"
 #include "tests/temp_folder.h"
 
 namespace temper::track {
@@ -105,11 +106,11 @@ TEST_F(MlflowModelTest, NeedsNoTorchScript) {
 
 // The loader without MLflow: Python runs it on a module of its own making.
 TEST_F(MlflowModelTest, TheLoaderFeedsRowsAndGivesNumbers) {
-  if (!run_process({"python3", "-c", "import torch, numpy"}).succeeded())
-    GTEST_SKIP() << "there is no Python with PyTorch";
+  const auto python = tests::python_that_runs("import torch, numpy");
+  if (!python) GTEST_SKIP() << "there is no Python with PyTorch";
   write({{-1, 4}, {-1, 2}, "float32", "float32", "1.13.1"});
   const auto result = run_process(
-      {"python3",
+      {*python,
        "-c",
        "import sys, torch, numpy\n"
        "folder = sys.argv[1]\n"

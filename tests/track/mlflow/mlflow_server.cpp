@@ -359,6 +359,14 @@ class MlflowServer::Body {
         if (!wrong.empty()) complain(path + ": " + wrong);
         return models_.answer(path, body, artifact_root);
       });
+    server_->Post(
+        R"(/api/2\.0/mlflow/logged-models/(m-.+)/params)",
+        [this](const Request& request, Response& response) {
+          answer(request, response, [&]() -> std::string {
+            models_.add_params(Json::parse(request.body), request.matches[1]);
+            return "{}";
+          });
+        });
     server_->Patch(
         R"(/api/2\.0/mlflow/logged-models/(.+))",
         [this](const Request& request, Response& response) {

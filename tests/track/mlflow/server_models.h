@@ -91,6 +91,11 @@ class ServerModels {
     return Json::object();
   }
 
+  void add_params(const Json& body, const std::string& id) {
+    for (const Json& each : body.at("params"))
+      all.at(id).params[each.at("key")] = each.at("value");
+  }
+
   void set_status(const Json& body, const std::string& id) {
     if (body.at("model_id") == id) all.at(id).status = body.at("status");
   }
