@@ -191,6 +191,11 @@ void raise(Saver& node) {
   node.keep_result();
 }
 
+void slopes(Saver& node) {
+  node.keep_input();
+  node.keep("weight");
+}
+
 void factors(Saver& node) {
   if (node.wanted("tensor2")) node.keep("tensor1");
   if (node.wanted("tensor1")) node.keep("tensor2");
@@ -279,7 +284,7 @@ const std::vector<SaveRule>& save_rules() {
         {"atan2", both},
         {"pow", raise},
         {"addcmul", factors},
-        {"prelu", convolution},
+        {"prelu", slopes},
         {"max", extreme},
         {"min", extreme},
         {"topk", positions_found},
