@@ -167,18 +167,19 @@ class ExportCommand : public Command {
     }
     const fs::path path = model_;
     if (fs::exists(path / "config.toml")) return open_run({path});
-    if (lower(path.extension().string()) == ".pt2" || fs::exists(path)) {
-      if (lower(path.extension().string()) != ".pt2")
-        throw Error(
-            cat("[model] ",
-                model_,
-                " is not a .pt2 file: it has weights or "
-                "code, but no graph."),
-            "Export the model in Python with torch.export.save, or name a "
-            "model of the zoo and give this as --weights.");
+    if (lower(path.extension().string()) == ".pt2") {
       schema_ = graph::read_pt2_extra(path, "schema.json").value_or("");
       return graph::read_pt2(path);
     }
+    // A folder may well have the name of a run: that of its data.
+    if (fs::exists(path) && !fs::is_directory(path))
+      throw Error(
+          cat("[model] ",
+              model_,
+              " is not a .pt2 file: it has weights or "
+              "code, but no graph."),
+          "Export the model in Python with torch.export.save, or name a "
+          "model of the zoo and give this as --weights.");
     if (const auto run = named_run()) return open_run(*run);
     throw unknown_model();
   }

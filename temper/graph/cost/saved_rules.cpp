@@ -191,6 +191,11 @@ void save_raise(SavedContext& node) {
   node.keep_result();
 }
 
+void save_slopes(SavedContext& node) {
+  node.keep_input();
+  node.keep("weight");
+}
+
 void save_factors(SavedContext& node) {
   if (node.wanted("tensor2")) node.keep("tensor1");
   if (node.wanted("tensor1")) node.keep("tensor2");
@@ -279,7 +284,7 @@ const std::vector<SaveRule>& save_rules() {
         {"atan2", save_both},
         {"pow", save_raise},
         {"addcmul", save_factors},
-        {"prelu", save_convolution},
+        {"prelu", save_slopes},
         {"max", save_extreme},
         {"min", save_extreme},
         {"topk", save_positions_found},

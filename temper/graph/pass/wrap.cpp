@@ -203,7 +203,8 @@ std::string probabilities(
   const std::string op = last == nullptr ? "" : operator_of(*last);
   if (op == "log_softmax" || op == "_log_softmax")
     return steps.add("aten.exp.default", {self(y)}, meta.dtype, meta.sizes);
-  if (op == "softmax" || op == "_softmax" || op == "sigmoid") return y;
+  if (op == "softmax" || op == "_softmax") return y;
+  if (op == "sigmoid" && step == OutputStep::kSigmoid) return y;
   if (step == OutputStep::kSigmoid)
     return steps.add("aten.sigmoid.default", {self(y)}, meta.dtype, meta.sizes);
   if (meta.sizes.size() < 2) refuse_to_wrap("its output has no classes");

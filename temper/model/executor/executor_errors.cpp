@@ -40,21 +40,30 @@ bool is_lack_of_memory(const std::string& text) {
   return libtorch::trouble_of(text) == libtorch::Trouble::memory;
 }
 
-std::string failure(
+// LibTorch 1.13 multiplies no float16 on the processor.
+std::string advice_on(const std::string& why) {
+  if (!contains(why, "not implemented for 'Half'")) return "";
+  return "This LibTorch does not compute it in float16 on the processor. "
+         "Export the model with torch.bfloat16 or torch.float32 there.";
+}
+
+Error failure(
     const graph::Node& node,
     const std::vector<at::Tensor>& given,
-    const std::string& why) {
+    const std::string& text) {
+  const std::string why = libtorch::first_line(text);
   std::vector<std::string> tensors;
   for (const auto& tensor : given)
     tensors.push_back(tensor_text(tensor));
-  return cat(
-      "[model] ",
-      node_text(node),
-      " failed",
-      tensors.empty() ? std::string() : cat(" on ", join(tensors, ", ")),
-      ": ",
-      why,
-      ".");
+  return Error(
+      cat("[model] ",
+          node_text(node),
+          " failed",
+          tensors.empty() ? std::string() : cat(" on ", join(tensors, ", ")),
+          ": ",
+          why,
+          "."),
+      advice_on(why));
 }
 
 } // namespace
@@ -86,10 +95,10 @@ void rethrow_of_node(
       error.add_context(cat("in ", node_text(node)));
       throw;
     }
-    throw Error(failure(node, given, libtorch::first_line(why)));
+    throw failure(node, given, why);
   } catch (const std::exception& error) {
     if (is_lack_of_memory(error.what())) throw;
-    throw Error(failure(node, given, libtorch::first_line(error.what())));
+    throw failure(node, given, error.what());
   }
 }
 

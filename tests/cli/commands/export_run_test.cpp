@@ -130,6 +130,18 @@ TEST_F(ExportRun, a_run_is_found_by_latest_and_by_a_part_of_its_name) {
   EXPECT_THAT(mistyped.err, HasSubstr("Did you mean early-bird?"));
 }
 
+TEST_F(ExportRun, a_folder_that_is_no_run_does_not_hide_the_run_of_its_name) {
+  write_table();
+  train("photos", {"--data", "csv:table.csv", "--model", "mlp"});
+  fs::create_directory(folder_ / "photos");
+  const auto run = temper({"photos", "--to", "net.pt2"});
+  EXPECT_EQ(run.code, 0) << run.err;
+  fs::create_directory(folder_ / "cats");
+  const auto none = temper({"cats", "--to", "cats.pt2"});
+  EXPECT_EQ(none.code, 1);
+  EXPECT_THAT(none.err, HasSubstr("no model or run \"cats\""));
+}
+
 TEST_F(ExportRun, a_run_that_does_not_carry_its_model_says_what_it_needs) {
   write_table();
   train("old", {"--data", "csv:table.csv", "--model", "mlp"});

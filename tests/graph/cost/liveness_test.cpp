@@ -11,8 +11,10 @@
 #include "temper/base/text.h"
 #include "temper/graph/build/builder.h"
 #include "temper/graph/cost/saved.h"
+#include "temper/graph/pt2/pt2.h"
 #include "temper/model/zoo/zoo.h"
 #include "tests/graph/make_node.h"
+#include "tests/graph/pt2/pt2_files.h"
 #include "tests/paths.h"
 
 namespace temper::graph {
@@ -64,6 +66,12 @@ TEST(Liveness, ThePeaksAreThoseCountedByHand) {
   EXPECT_EQ(life.train.bytes, 5 * value + (100 + 10) * kFloat);
   EXPECT_TRUE(life.train.backward);
   EXPECT_EQ(life.train.node, 2U);
+}
+
+// The convolution's result for the slopes, the mean's for the last layer.
+TEST(Liveness, SlopesOfAPreluKeepWhatTheyAreMultipliedWith) {
+  const Liveness life = of(read_pt2(pt2_fixture("per_channel")).graph, 4);
+  EXPECT_EQ(life.total_saved_bytes, (4 * 4 * 6 * 6 + 4 * 4) * kFloat);
 }
 
 TEST(Liveness, WhatIsFrozenNeedsNoBackward) {

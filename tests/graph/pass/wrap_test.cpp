@@ -135,6 +135,23 @@ TEST(Wrap, ASoftmaxThatIsThereAlreadyIsNotDoubled) {
   EXPECT_EQ(nodes_of(passed.program.graph, "softmax").size(), 1U);
 }
 
+// Trained to name one class of several, it gave scores, whatever they end in.
+TEST(Wrap, SigmoidsOfOneClassAmongSeveralAreScores) {
+  Builder b("test");
+  Value x = b.input("x", DType::kFloat32, {3});
+  x = b.linear("fc", x, {.out = 2});
+  const Program net =
+      with_weights(b.finish(b.node(
+                                "",
+                                "aten.sigmoid.default",
+                                {{"self", TensorName{x.name}, false}}))
+                       .graph);
+  const Passed one = wrapped(net, {}, {.step = OutputStep::kSoftmax});
+  EXPECT_EQ(nodes_of(one.program.graph, "softmax").size(), 1U);
+  const Passed several = wrapped(net, {}, {.step = OutputStep::kSigmoid});
+  EXPECT_EQ(nodes_of(several.program.graph, "sigmoid").size(), 1U);
+}
+
 TEST(Wrap, EachOutputOfSeveralLabelsIsAProbability) {
   const Program program = small_table();
   const Passed passed = wrapped(program, {}, {.step = OutputStep::kSigmoid});

@@ -122,6 +122,23 @@ TEST(Operators, that_fail_name_module_line_and_shapes) {
           HasSubstr("is invalid for input of size 120")));
 }
 
+TEST(Operators, that_know_no_float16_say_what_to_export) {
+  SmallGraph graph;
+  graph.input("x", {-1, 3})
+      .node(
+          "aten.to.dtype",
+          "h",
+          {{"self", tensor("x")}, {"dtype", graph::DType::kFloat16}})
+      .node(
+          "aten.linear.default",
+          "y",
+          {{"input", tensor("h")}, {"weight", tensor("h")}});
+  GraphModule module(graph.finish());
+  const std::string said = refusal(module, {at::zeros({2, 3})});
+  if (said == "taken") GTEST_SKIP() << "this LibTorch multiplies float16";
+  EXPECT_THAT(said, HasSubstr("torch.bfloat16"));
+}
+
 TEST(Operators, that_lack_memory_keep_their_type_and_text) {
   SmallGraph huge;
   huge.input("x", {-1})
