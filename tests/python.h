@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "temper/base/process.h"
+#include "temper/base/process/process.h"
 
 namespace temper::tests {
 

@@ -353,7 +353,7 @@ TEST_F(Calibrate, settings_that_only_differ_by_noise_keep_the_default) {
     const bool kept = plan.setting() == kReference;
     misled += kept ? 0 : 1;
     if (kept) {
-      EXPECT_EQ(tried(plan, kLast).verdict, Verdict::equal) << seed;
+      EXPECT_EQ(tried(plan, kLast).verdict, TrialVerdict::equal) << seed;
     }
     EXPECT_GT(tried(plan, kReference).spread.value_or(0), 0.02) << seed;
   }

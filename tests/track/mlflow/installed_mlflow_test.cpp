@@ -5,8 +5,8 @@
 #include <filesystem>
 
 #include "temper/base/text.h"
-#include "temper/track/sqlite.h"
-#include "temper/track/tracking.h"
+#include "temper/track/follow/tracking.h"
+#include "temper/track/mlflow/sqlite.h"
 #include "tests/paths.h"
 #include "tests/temp_folder.h"
 #include "tests/track/journal_samples.h"

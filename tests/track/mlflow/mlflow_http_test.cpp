@@ -187,7 +187,7 @@ TEST_F(MlflowHttpTest, AModelHasAllSettingsOfTheRun) {
     facts.params.push_back({cat("key.", i), cat(i)});
   MlflowHttp tracker(server_.url(), {});
   tracker.begin(facts, "");
-  Batch batch;
+  Delivery batch;
   batch.artifacts = {{run.artifacts() / "model/MLmodel", "model/MLmodel"}};
   tracker.deliver(batch);
   const auto models = server_.models();
