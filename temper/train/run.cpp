@@ -18,6 +18,7 @@
 #include "temper/train/kept_model.h"
 #include "temper/train/memory_watch.h"
 #include "temper/train/meter.h"
+#include "temper/train/model_choice.h"
 #include "temper/train/resume_rules.h"
 #include "temper/train/roll_forward.h"
 #include "temper/train/run_contents.h"
@@ -151,7 +152,10 @@ RunResult run(const RunRequest& asked) {
         request.config.guard.rollback,
         static_cast<std::int64_t>(parts.plan.copies.good_states));
     if (request.own_model.empty() && request.config.model.name.empty()) {
-      request.config.model.name = parts.model.name;
+      const auto choice = choose_zoo_model(request.config, parts.data);
+      request.config.model.name = choice.name;
+      request.config.model.stem = choice.stem;
+      request.config.model.width = choice.width;
       request.config.model.weights = parts.model.weights;
     }
     if (request.making) request.making();
