@@ -176,7 +176,8 @@ std::vector<Field> training_fields() {
 
       {"model.name",
        "a model of the zoo, or a file: net.pt2; empty: what suits the data "
-       "(resnet18 for photos, cnn for small images, mlp, gpt_tiny)",
+       "(resnet18 for photos, a narrow one for small colour images, cnn for "
+       "small grey ones, mlp, gpt_tiny)",
        in<&C::model, &Model::name>},
       {"model.stem",
        "cifar: a first layer for small images",

@@ -22,6 +22,7 @@
 #include "temper/train/run/resume_rules.h"
 #include "temper/train/run/run_contents.h"
 #include "temper/train/run/run_events.h"
+#include "temper/train/setup/model_choice.h"
 #include "temper/train/watch/hang.h"
 
 namespace temper::train {
@@ -148,7 +149,10 @@ void Run::say_what_it_does() {
       config.guard.rollback,
       static_cast<std::int64_t>(parts_->plan.copies.good_states));
   if (request_.own_model.empty() && config.model.name.empty()) {
-    config.model.name = parts_->model.name;
+    const auto choice = choose_zoo_model(config, parts_->data);
+    config.model.name = choice.name;
+    config.model.stem = choice.stem;
+    config.model.width = choice.width;
     config.model.weights = parts_->model.weights;
   }
 }

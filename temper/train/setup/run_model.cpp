@@ -9,35 +9,12 @@
 #include "temper/model/zoo/zoo.h"
 #include "temper/train/schedule/lr_scale.h"
 #include "temper/train/setup/freeze.h"
+#include "temper/train/setup/model_choice.h"
 #include "temper/weights/load_weights.h"
 #include "temper/weights/weights_file.h"
 
 namespace temper::train {
 namespace {
-
-// From this size on a network that shrinks its input early is wanted.
-constexpr std::int64_t kLargeImage = 96;
-constexpr const char* kPhotoModel = "resnet18";
-
-// Arrays of numbers that an image network takes.
-bool is_square_image(const std::vector<std::int64_t>& shape) {
-  constexpr std::int64_t kMostChannels = 4;
-  constexpr std::int64_t kSmallest = 8;
-  return shape.size() == 3 && shape[0] <= kMostChannels &&
-      shape[1] == shape[2] && shape[1] >= kSmallest;
-}
-
-std::string model_for(const RunData& data) {
-  switch (data.info.input) {
-    case data::Input::image:
-      return data.input_shape.at(1) >= kLargeImage ? kPhotoModel : "cnn";
-    case data::Input::numbers:
-      return is_square_image(data.input_shape) ? "cnn" : "mlp";
-    case data::Input::tokens:
-      return "gpt_tiny";
-  }
-  throw Bug("an input outside the table");
-}
 
 // Classes, numbers or tokens: what the last layer gives.
 std::int64_t outputs_for(const config::Config& config, const RunData& data) {
@@ -182,6 +159,36 @@ void apply(RunModel& made, graph::Passed passed) {
 bool tells_classes(const config::Config& config, const RunData& data) {
   return data.info.target == data::Target::label &&
       config.train.task != "autoencode";
+}
+
+// model.classes against the classes that the data is known to have.
+void check_classes(
+    const config::Config& config,
+    const RunData& data,
+    RunModel& made) {
+  const auto has = static_cast<std::int64_t>(data.info.classes.size());
+  if (!config.model.classes || !tells_classes(config, data) || has == 0) return;
+  const std::int64_t asked = *config.model.classes;
+  if (asked < has)
+    throw Error(
+        cat("[train] model.classes = ",
+            asked,
+            ", and ",
+            data.source,
+            " has ",
+            has,
+            " classes."),
+        "Leave model.classes out: it follows the data.");
+  if (asked > has)
+    made.notes.push_back(
+        cat("model.classes = ",
+            asked,
+            " for ",
+            has,
+            has == 1 ? " class" : " classes",
+            ": the last ",
+            asked - has,
+            " never occur"));
 }
 
 bool is_export(const std::string& name) {
@@ -330,11 +337,14 @@ config::Config with_models_batch(config::Config config) {
 }
 
 RunModel choose_model(
-    const config::Config& config,
+    const config::Config& asked,
     const RunData& data,
     const WeightsStore& store) {
-  const std::string name =
-      config.model.name.empty() ? model_for(data) : config.model.name;
+  const ModelChoice choice = choose_zoo_model(asked, data);
+  const std::string& name = choice.name;
+  config::Config config = asked;
+  config.model.stem = choice.stem;
+  config.model.width = choice.width;
   const std::int64_t outputs = outputs_for(config, data);
   const std::filesystem::path path(name);
   RunModel made;
@@ -364,7 +374,15 @@ RunModel choose_model(
     made.name = name;
     made.program = model::build(zoo_options(config, data, name, outputs));
     check_fits(made.program->graph, data, name);
+    if (choice.narrowed)
+      made.notes.push_back(
+          cat(name,
+              " has a quarter of its width and a first layer for small images "
+              "(--model ",
+              name,
+              " --set model.stem=cifar: the whole, for more time)"));
   }
+  check_classes(config, data, made);
   const auto weights =
       start_weights({config, data, name, outputs, kPhotoModel}, store);
   if (!weights.path.empty()) {

@@ -36,13 +36,13 @@ TEST(Mix, TinyAlphasGiveNumbers) {
   }
 }
 
-struct HostBatch {
+struct MixedBatch {
   std::vector<float> inputs, targets;
   MixBatch view(bool channels_last) {
     return {inputs.data(), targets.data(), 4, 8, 8, 3, 4, channels_last};
   }
   // Sample n is all n.
-  HostBatch() : inputs(4 * 8 * 8 * 3), targets(16) {
+  MixedBatch() : inputs(4 * 8 * 8 * 3), targets(16) {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       inputs[i] = static_cast<float>(i / 192);
     }
@@ -52,7 +52,7 @@ struct HostBatch {
 };
 
 TEST(Mix, EachSampleMeetsTheOneBeforeIt) {
-  HostBatch batch;
+  MixedBatch batch;
   mixup(batch.view(true), 0.75);
   EXPECT_FLOAT_EQ(batch.inputs[0], 0.75F * 0 + 0.25F * 3);
   EXPECT_FLOAT_EQ(batch.inputs[192], 0.75F * 1 + 0.25F * 0);
@@ -62,7 +62,7 @@ TEST(Mix, EachSampleMeetsTheOneBeforeIt) {
 
 TEST(Mix, CutmixTargetsFollowTheAreaInBothLayouts) {
   for (const bool channels_last : {true, false}) {
-    HostBatch batch;
+    MixedBatch batch;
     cutmix(batch.view(channels_last), {2, 4, 4, 2});
     float sum = 0; // of sample 1, whose box became 0
     for (std::size_t i = 192; i < 384; ++i) {
@@ -79,14 +79,14 @@ TEST(Mix, CutmixTargetsFollowTheAreaInBothLayouts) {
 
 TEST(Mix, IsAFunctionOfSeedEpochAndBatch) {
   const auto of = [](std::uint64_t seed, std::uint32_t epoch, int number) {
-    HostBatch batch;
+    MixedBatch batch;
     mix(batch.view(true), {0.8, 1.0}, batch_stream(seed, epoch, number));
     return batch.inputs;
   };
   EXPECT_EQ(of(1, 2, 3), of(1, 2, 3));
   EXPECT_NE(of(1, 2, 3), of(1, 2, 4));
   EXPECT_NE(of(1, 2, 3), of(1, 3, 3));
-  HostBatch untouched, same;
+  MixedBatch untouched, same;
   mix(same.view(true), {}, batch_stream(1, 2, 3));
   EXPECT_EQ(same.inputs, untouched.inputs);
 }

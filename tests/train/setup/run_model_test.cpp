@@ -194,10 +194,16 @@ TEST_F(NamedWeights, photographs_get_a_resnet_that_starts_from_what_is_here) {
   EXPECT_EQ(scratch.name, "resnet18");
   EXPECT_EQ(scratch.weights, "");
   EXPECT_FALSE(starts_from_it(scratch, "layer1.0.conv1.weight"));
-  EXPECT_EQ(choose_model(config_, photo_data(32), store(true)).name, "cnn");
+  EXPECT_EQ(choose_model(config_, photo_data(32), store(true)).weights, "");
   // A model that is named is taken as it is.
   config_.model.name = "resnet18";
   EXPECT_EQ(choose_model(config_, photo_data(96), store(true)).weights, "");
+}
+
+TEST_F(NamedWeights, small_photographs_take_them_into_the_whole_network) {
+  config_.model.weights = "imagenet";
+  const RunModel model = choose_model(config_, photo_data(32), store(false));
+  EXPECT_TRUE(starts_from_it(model, "layer1.0.conv1.weight"));
 }
 
 TEST_F(NamedWeights, a_run_that_goes_on_asks_for_none) {
@@ -213,6 +219,41 @@ TEST_F(NamedWeights, a_run_that_goes_on_asks_for_none) {
   const RunModel model = choose_model(config_, photo_data(96), gone);
   EXPECT_EQ(model.outputs, 3);
   EXPECT_THAT(model.notes, Not(Contains(HasSubstr("random"))));
+}
+
+std::vector<std::int64_t> first_filters(const RunModel& model) {
+  return model.program->weights.at("conv1.weight").sizes;
+}
+
+TEST_F(
+    RunModels,
+    small_colour_images_get_a_narrow_resnet_that_keeps_them_whole) {
+  using Sizes = std::vector<std::int64_t>;
+  const RunModel small = choose_model(config_, photo_data(32));
+  EXPECT_EQ(small.name, "resnet18");
+  EXPECT_EQ(first_filters(small), (Sizes{16, 3, 3, 3}));
+  EXPECT_THAT(small.notes, Contains(HasSubstr("a quarter of its width")));
+  // The same pictures as an array of numbers.
+  RunData array = photo_data(32);
+  array.info.input = data::Input::numbers;
+  EXPECT_EQ(first_filters(choose_model(config_, array)), (Sizes{16, 3, 3, 3}));
+  array.input_shape = {3, 96, 96};
+  EXPECT_EQ(first_filters(choose_model(config_, array)), (Sizes{64, 3, 7, 7}));
+  // A width that was asked for stays; so does a model that is named.
+  config_.model.width = 0.5;
+  EXPECT_EQ(
+      first_filters(choose_model(config_, photo_data(32))), (Sizes{32, 3, 3, 3}));
+  config_.model.width = 1;
+  config_.model.name = "resnet18";
+  EXPECT_EQ(
+      first_filters(choose_model(config_, photo_data(32))), (Sizes{64, 3, 7, 7}));
+}
+
+TEST_F(RunModels, digits_and_tiny_images_get_a_cnn) {
+  RunData digits = gray_images();
+  digits.input_shape = {1, 28, 28};
+  EXPECT_EQ(choose_model(config_, digits).name, "cnn");
+  EXPECT_EQ(choose_model(config_, photo_data(16)).name, "cnn");
 }
 
 TEST_F(RunModels, a_frozen_part_that_is_random_is_told) {
@@ -231,6 +272,22 @@ TEST_F(RunModels, a_model_that_is_frozen_whole_is_refused) {
       AllOf(
           HasSubstr("[train] nothing is left to train: model.freeze = [\"*\"]"),
           HasSubstr("all but the last layer")));
+}
+
+TEST_F(RunModels, fewer_outputs_than_classes_are_found_before_the_run) {
+  config_.model.name = "cnn";
+  config_.model.classes = 2;
+  EXPECT_THAT(
+      refusal(),
+      AllOf(
+          HasSubstr("[train] model.classes = 2, and digits has 3 classes."),
+          HasSubstr("Leave model.classes out")));
+  config_.model.classes = 5;
+  EXPECT_THAT(
+      choose_model(config_, gray_images()).notes,
+      Contains("model.classes = 5 for 3 classes: the last 2 never occur"));
+  config_.model.classes = 3;
+  EXPECT_THAT(choose_model(config_, gray_images()).notes, ::testing::IsEmpty());
 }
 
 TEST_F(RunModels, outputs_that_no_class_has_are_told) {
