@@ -41,15 +41,6 @@ std::string without_raw_strings(const std::string& text) {
   return code + text.substr(at);
 }
 
-// Looking for words is quick, and regular expressions are not.
-bool has_any(
-    const std::string& line,
-    std::initializer_list<std::string_view> words) {
-  return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
-    return contains(line, word);
-  });
-}
-
 // Strings and // comments blanked out, so that words in them break no rule.
 std::string code_only(const std::string& line) {
   static const std::regex strings(R"("(\\.|[^"\\])*")");

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "temper/base/text.h"
+#include "tests/paths.h"
 
 namespace temper::rules {
 namespace {

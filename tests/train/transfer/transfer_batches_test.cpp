@@ -39,7 +39,7 @@ class TransferBatchesTest : public ::testing::Test {
     parts.extractor = extractor_;
     parts.unfreeze_after = unfreeze_after;
     parts.phase = phase_;
-    parts.leads = leads;
+    parts.is_training = leads;
     return transfer_batches(std::move(parts));
   }
   static std::vector<std::uint64_t> epoch(Batches& batches, int number) {
