@@ -180,7 +180,7 @@ TEST(Start, TheSupervisorHasNoLibTorchAndItsTrainerHas) {
   if (!libtorch::linked()) GTEST_SKIP() << "a build without LibTorch";
   if (!fs::exists("/proc/self/maps")) GTEST_SKIP() << "no /proc";
   const tests::TempFolder folder;
-  const std::string look = R"(
+  const std::string look = R"sh(
     "$@" & parent=$!
     until [ -s runs/x/journal.jsonl ]; do
       kill -0 $parent || exit 9
@@ -194,7 +194,7 @@ TEST(Start, TheSupervisorHasNoLibTorchAndItsTrainerHas) {
     tr '\0' '\n' <$trainer/environ | grep -e SPINCOUNT -e FALLBACK
     echo "trainer is $(cat $trainer/comm)"
     kill $parent
-    wait $parent)";
+    wait $parent)sh";
   const auto run = tests::run_temper(
       {"env",
        cat("--chdir=", folder.text()),

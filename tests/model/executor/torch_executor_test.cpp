@@ -134,7 +134,7 @@ TEST(Operators, that_know_no_float16_say_what_to_export) {
           "y",
           {{"input", tensor("h")}, {"weight", tensor("h")}});
   GraphModule module(graph.finish());
-  const std::string said = refusal(module, {at::zeros({2, 3})});
+  const std::string said = input_refusal(module, {at::zeros({2, 3})});
   if (said == "taken") GTEST_SKIP() << "this LibTorch multiplies float16";
   EXPECT_THAT(said, HasSubstr("torch.bfloat16"));
 }
@@ -369,7 +369,7 @@ TEST(Kernels, handed_in_run_instead) {
       {{"self", tensor("y")}, {"scale", 3.0}});
   ExecutorOptions options;
   options.kernels["temper.scaled_relu.default"] =
-      [](Arguments& a) -> model::Run {
+      [](Arguments& a) -> model::NodeCall {
     return [x = a.tensor("self"), scale = a.number("scale"), y = a.output()](
                Frame& f) {
       at_slot(f, y) = at::relu(at_slot(f, x)) * scale.get(f);

@@ -87,7 +87,7 @@ class Transfer : public ::testing::Test {
   // Stopped after so many steps, and gone on with.
   Ran run_in_two(int steps) const {
     RunRequest first = request();
-    first.stop = [left = steps]() mutable { return --left == 0; };
+    first.control.stop = [left = steps]() mutable { return --left == 0; };
     const RunResult stopped = train::run(first);
     EXPECT_EQ(stopped.outcome.ending, Ending::kStopped);
     RunRequest second = request();
@@ -152,7 +152,7 @@ TEST_F(Transfer, after_an_edit_kept_features_give_what_computing_gives) {
 TEST_F(Transfer, a_run_does_not_go_on_with_data_that_was_edited) {
   write_arrays(1, 5);
   RunRequest first = request();
-  first.stop = [left = 5]() mutable { return --left == 0; };
+  first.control.stop = [left = 5]() mutable { return --left == 0; };
   const RunResult stopped = train::run(first);
   write_arrays(2, 5);
   RunRequest second = request();
@@ -269,7 +269,7 @@ TEST_F(Transfer, a_resumed_run_keeps_the_frozen_weights_it_began_with) {
   config_.model.weights = folder_.text("start.safetensors");
   const Ran whole = run();
   RunRequest first = request();
-  first.stop = [left = 5]() mutable { return --left == 0; };
+  first.control.stop = [left = 5]() mutable { return --left == 0; };
   const RunResult stopped = train::run(first);
   save(6);
   RunRequest second = request();
