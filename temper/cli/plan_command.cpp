@@ -6,6 +6,7 @@
 #include "temper/base/text.h"
 #include "temper/cli/command.h"
 #include "temper/cli/interrupt.h"
+#include "temper/cli/progress_line.h"
 #include "temper/cli/start.h"
 #include "temper/cli/train_flags.h"
 #include "temper/cli/version.h"

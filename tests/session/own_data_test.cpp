@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "temper/base/text.h"
 #include "temper/config/load.h"
 #include "temper/data/open.h"
 #include "tests/session/spirals.h"
