@@ -7,6 +7,7 @@
 #include "temper/cli/commands/train_flags.h"
 #include "temper/cli/terminal/command.h"
 #include "temper/cli/terminal/interrupt.h"
+#include "temper/cli/terminal/progress_line.h"
 #include "temper/cli/terminal/start.h"
 #include "temper/cli/terminal/version.h"
 #include "temper/data/fetch/locate.h"
