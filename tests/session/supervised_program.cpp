@@ -1,11 +1,27 @@
 // A C++ program under a parent of its own, which is killed in its sixth update
 // the first time: supervised_program RUN
+#include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <thread>
 
 #include "temper/session/session.h"
 #include "temper/session/supervised_main.h"
 #include "tests/train/run/counting_run.h"
+
+namespace {
+
+// Dies as soon as the checkpoint before is on disk: it is written beside the
+// steps, and a test may be slow.
+void die_after(const std::filesystem::path& checkpoint) {
+  constexpr auto kPause = std::chrono::milliseconds(5);
+  constexpr int kMostPauses = 20'000;
+  for (int i = 0; i < kMostPauses && !std::filesystem::exists(checkpoint); ++i)
+    std::this_thread::sleep_for(kPause);
+  std::raise(SIGKILL);
+}
+
+} // namespace
 
 int main(int argc, char** argv) {
   using namespace temper;
@@ -25,7 +41,7 @@ int main(int argc, char** argv) {
     request.own_model = "counting";
     request.factories.make_engine = [&](const train::EngineRequest&) {
       return std::make_unique<train::CountingEngine>(
-          first ? 5 : -1, [] { std::raise(SIGKILL); });
+          first ? 5 : -1, [&] { die_after(run / "checkpoints" / "step-4"); });
     };
     return session::train(request).exit_code;
   });

@@ -17,8 +17,6 @@ class App;
 
 namespace temper::cli {
 
-using enum temper::ExitCode; // the documented exit codes
-
 // Wrong flags or arguments: exit code 2.
 class UsageError : public Error {
  public:

@@ -216,7 +216,7 @@ OwnData own_data(const config::Config& config, const OpenOwnData& open) {
   return made;
 }
 
-std::string name_of(const OwnData& own) {
+std::string own_name(const OwnData& own) {
   const data::SourceInfo& info =
       own.train != nullptr ? own.train->info() : own.stream->info();
   return cat(data::kOwnSource, info.name);
@@ -331,7 +331,7 @@ RunData open_data(
   RunData made;
   OwnData own;
   if (open_own) own = own_data(config, open_own);
-  made.source = open_own           ? name_of(own)
+  made.source = open_own           ? own_name(own)
       : config.data.source.empty() ? data::default_source(environment)
                                    : data::with_kind(config.data.source);
   int side = 0;
