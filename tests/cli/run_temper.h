@@ -4,12 +4,23 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "temper/base/process/process.h"
 #include "tests/emulator.h"
 
 namespace temper::tests {
+
+// A start table as if the terminal had no end: prose is wrapped there, and paths
+// are as long as they are.
+inline std::string unwrapped(std::string text) {
+  constexpr std::string_view kWrap = "\n            ";
+  for (auto at = text.find(kWrap); at != std::string::npos;
+       at = text.find(kWrap, at))
+    text.replace(at, kWrap.size(), " ");
+  return text;
+}
 
 // Runs `line` (env, sh ...), then temper with these arguments. Without its
 // supervisor; those who want one ask for it.

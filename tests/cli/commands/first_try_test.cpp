@@ -115,7 +115,7 @@ TEST_F(FirstTry, FloatArraysOfAnyRankGoIntoTheModelsThatCanTakeThem) {
       if (*model != 0) line.insert(line.end(), {"--model", model});
       const auto run = train(line);
       EXPECT_EQ(run.code, 0) << shape << " " << model << "\n" << run.err;
-      EXPECT_THAT(run.out, HasSubstr("2 classes"));
+      EXPECT_THAT(tests::unwrapped(run.out), HasSubstr("2 classes"));
     }
   }
 }

@@ -135,7 +135,7 @@ TEST_F(TrainCommand, memory_is_forecast_for_what_kept_features_leave_to_do) {
        "--set",
        "run.name=x"});
   ASSERT_EQ(run.code, 0) << run.err;
-  EXPECT_THAT(run.out, HasSubstr("features of 64 samples"));
+  EXPECT_THAT(run.out, HasSubstr("features of 70 samples"));
   int checks = 0;
   for (const auto& event :
        journal::read_journal(folder_ / "runs/x/journal.jsonl"))
