@@ -17,18 +17,18 @@ int main(int argc, char** argv) {
     return cli::run_program({argv + 1, argv + argc}, console);
   } catch (const cli::UsageError& error) {
     console.error(error.what(), error.hint());
-    return cli::kUsage;
+    return temper::kUsage;
   } catch (const cli::Interrupted& error) {
     console.error(error.what(), error.hint());
-    return cli::kInterrupted;
+    return temper::kInterrupted;
   } catch (const Error& error) {
     console.error(error.what(), error.hint());
-    return cli::kFailed;
+    return temper::kFailed;
   } catch (const std::exception& error) {
     console.error(
         cat("internal error: ", error.what()),
         "This is a bug in temper: please report it with the command you ran "
         "and the output of temper doctor --json.");
-    return cli::kFailed;
+    return temper::kFailed;
   }
 }
