@@ -48,12 +48,15 @@ class CommandAlone : public testing::Test {
     fs::copy_file(TEMPER_PROGRAM, folder_ / "bin/temper");
   }
   ProcessResult alone(const Line& arguments) const {
+    return run(folder_.text("bin/temper"), arguments);
+  }
+  ProcessResult run(const std::string& program, const Line& arguments) const {
     ProcessLimits limits;
     limits.time = std::chrono::seconds(120);
-    return run_process(
-        surroundings() + Line{folder_.text("bin/temper")} + arguments,
-        "",
-        limits);
+    const auto result =
+        run_process(surroundings() + Line{program} + arguments, "", limits);
+    EXPECT_EQ(result.end, ProcessResult::End::exited) << result.err;
+    return result;
   }
   Line surroundings() const {
     return {
@@ -161,9 +164,8 @@ TEST_F(CommandAlone, SaysInOneSentenceWhatIsMissing) {
 TEST_F(CommandAlone, FindsTheFullProgramThroughALink) {
   const std::string link = folder_.text("linked");
   fs::create_symlink(TEMPER_PROGRAM, link);
-  const auto run =
-      run_process(surroundings() + Line{link, "export", "cnn", "--to", "c.pt"});
-  EXPECT_EQ(run.code, 0) << run.err;
+  const auto exported = run(link, {"export", "cnn", "--to", "c.pt"});
+  EXPECT_EQ(exported.code, 0) << exported.err;
   EXPECT_TRUE(fs::exists(folder_ / "c.pt"));
 }
 
