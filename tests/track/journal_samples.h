@@ -58,7 +58,8 @@ step_event(std::int64_t step, double loss, double time_s = 0) {
        {"lr", 0.001}}};
 }
 
-inline journal::Event epoch_event(std::int64_t update, double val_loss) {
+inline journal::Event
+epoch_event(std::int64_t update, double val_loss, bool best = true) {
   return {
       "epoch",
       1'700'000'001.5 + static_cast<double>(update),
@@ -67,14 +68,9 @@ inline journal::Event epoch_event(std::int64_t update, double val_loss) {
        {"lr", 0.001},
        {"seconds", 1.5},
        {"samples_per_s", 1000.0},
-       {"best", true},
+       {"best", best},
        {"train_loss", 0.5},
        {"val_loss", val_loss}}};
-}
-
-// That checkpoint is the best so far.
-inline journal::Event best_event(std::int64_t update) {
-  return {"checkpoint", 1'700'000'400, {{"update", update}, {"best", true}}};
 }
 
 inline journal::Event rollback_event(std::int64_t from, std::int64_t to) {

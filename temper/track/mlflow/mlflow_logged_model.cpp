@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "temper/base/digest/md5.h"
@@ -42,19 +41,6 @@ const std::vector<std::string>& model_tags() {
   return keys;
 }
 
-// The update of the run's best checkpoint, "step-12"; -1: none.
-std::int64_t best_step(Database& database, const std::string& run_id) {
-  auto find = database.prepare(
-      "SELECT value FROM tags WHERE key='temper.best_checkpoint' "
-      "AND run_uuid=?");
-  find->bind(run_id);
-  if (!find->step()) return -1;
-  const std::string name = find->text(0);
-  const auto dash = name.rfind('-');
-  return parse_int(name.substr(dash == std::string::npos ? 0 : dash + 1))
-      .value_or(-1);
-}
-
 } // namespace
 
 std::optional<LoggedModel> logged_model_of(const Artifact& artifact) {
@@ -78,37 +64,34 @@ bool is_model_tag(const std::string& key) {
 }
 
 std::vector<Point> model_points(const journal::RunDirectory& run) {
-  std::map<std::int64_t, std::vector<Point>> validations; // by their update
+  std::vector<Point> best; // of the last epoch that was better than all before
   std::vector<Point> test;
-  std::int64_t best = -1;
   Marks marks;
   journal::Follower journal(run.journal());
   for (auto events = journal.read(); !events.empty(); events = journal.read())
     for (const journal::Event& event : events) {
-      if (event.kind == "checkpoint" && event.flag("best").value_or(false))
-        best = event.count("update").value_or(-1);
-      if (event.kind != "epoch" && event.kind != "test") continue;
+      const bool is_best =
+          event.kind == "epoch" && event.flag("best").value_or(false);
+      if (!is_best && event.kind != "test") continue;
       Delivery batch;
       translate(event, run, marks, batch);
-      std::vector<Point> points;
+      std::vector<Point>& points = is_best ? best : test;
+      points.clear();
       for (const Point& point : batch.points)
         if (!std::isnan(point.value) &&
             (starts_with(point.key, "val_") || starts_with(point.key, "test_")))
           points.push_back(point);
-      (event.kind == "test" ? test
-                            : validations[event.count("update").value_or(0)]) =
-          std::move(points);
     }
-  std::vector<Point> points = validations[best];
-  points.insert(points.end(), test.begin(), test.end());
-  return points;
+  best.insert(best.end(), test.begin(), test.end());
+  return best;
 }
 
 void add_logged_model(
     Database& database,
     const LoggedModel& model,
     const std::string& run_id,
-    const std::filesystem::path& artifacts) {
+    const std::filesystem::path& artifacts,
+    const journal::RunDirectory& run) {
   if (!has_table(database)) return;
   const std::int64_t experiment = experiment_of(database, run_id);
   auto insert = database.prepare(
@@ -146,19 +129,19 @@ void add_logged_model(
       .bind(experiment)
       .bind(run_id)
       .run();
-  database
-      .prepare(
-          "INSERT OR IGNORE INTO logged_model_metrics (model_id, metric_name, "
-          "metric_timestamp_ms, metric_step, metric_value, experiment_id, "
-          "run_id) SELECT ?, key, timestamp, step, value, ?, run_uuid "
-          "FROM metrics WHERE run_uuid=? AND is_nan=0 "
-          "AND (substr(key, 1, 4)='val_' AND step=? "
-          "OR substr(key, 1, 5)='test_')")
-      ->bind(model.id)
-      .bind(experiment)
-      .bind(run_id)
-      .bind(best_step(database, run_id))
-      .run();
+  auto metric = database.prepare(
+      "INSERT OR IGNORE INTO logged_model_metrics (model_id, metric_name, "
+      "metric_timestamp_ms, metric_step, metric_value, experiment_id, run_id) "
+      "VALUES (?, ?, ?, ?, ?, ?, ?)");
+  for (const Point& point : model_points(run))
+    metric->bind(model.id)
+        .bind(point.key)
+        .bind(point.time_ms)
+        .bind(point.step)
+        .bind(point.value)
+        .bind(experiment)
+        .bind(run_id)
+        .run();
   auto link = database.prepare(
       "INSERT OR IGNORE INTO inputs (input_uuid, source_type, source_id, "
       "destination_type, destination_id) "
@@ -173,18 +156,23 @@ void add_missing_models(Database& database) {
     std::string artifacts;
     std::int64_t time_ms;
     std::string history;
+    std::string directory;
   };
   std::vector<Known> known;
   auto find = database.prepare(
       "SELECT r.run_uuid, r.artifact_uri, coalesce(r.end_time, r.start_time), "
-      "h.value FROM tags h JOIN runs r USING (run_uuid) "
+      "h.value, d.value FROM tags h JOIN runs r USING (run_uuid) "
       "JOIN tags d ON d.run_uuid=r.run_uuid AND d.key='temper.directory' "
       "WHERE h.key='mlflow.log-model.history' AND r.lifecycle_stage='active' "
       "AND NOT EXISTS (SELECT 1 FROM logged_models m "
       "WHERE m.source_run_id=r.run_uuid)");
   while (find->step())
     known.push_back(
-        {find->text(0), find->text(1), find->integer(2), find->text(3)});
+        {find->text(0),
+         find->text(1),
+         find->integer(2),
+         find->text(3),
+         find->text(4)});
   for (const Known& each : known) {
     const auto history = nlohmann::json::parse(each.history, nullptr, false);
     if (!history.is_array() || history.empty() || !history.back().is_object())
@@ -195,7 +183,7 @@ void add_missing_models(Database& database) {
     const std::filesystem::path artifacts = folder_in(each.artifacts);
     if (const auto model =
             logged_model_of({artifacts / name, name, 0, each.time_ms}))
-      add_logged_model(database, *model, each.run, artifacts);
+      add_logged_model(database, *model, each.run, artifacts, {each.directory});
   }
 }
 

@@ -26,8 +26,8 @@ struct LoggedModel {
 // No value when the artifact is not a model's MLmodel.
 std::optional<LoggedModel> logged_model_of(const Artifact& artifact);
 
-// How good it is, for stores that cannot be asked: the validation of the
-// checkpoint that it is made of, and the test.
+// How good it is: the validation of the epoch that it is the model of, and the
+// test.
 std::vector<Point> model_points(const journal::RunDirectory& run);
 // Those of a run's tags that MLflow gives its models, too.
 bool is_model_tag(const std::string& key);
@@ -39,7 +39,8 @@ void add_logged_model(
     Database& database,
     const LoggedModel& model,
     const std::string& run_id,
-    const std::filesystem::path& artifacts);
+    const std::filesystem::path& artifacts,
+    const journal::RunDirectory& run);
 // The models of runs that were delivered before MLflow 3 made the tables.
 void add_missing_models(Database& database);
 // The run's directory is another by now.

@@ -98,7 +98,8 @@ void MlflowSqlite::open() {
 
 bool MlflowSqlite::begin(const RunFacts& run, const std::string& memory) {
   open();
-  artifacts_ = run.directory / "artifacts";
+  run_ = {run.directory};
+  artifacts_ = run_.artifacts();
   Transaction writing(*database_);
   const bool found = find_run(run, memory);
   if (!found) make_run(run, find_experiment(run));
@@ -349,7 +350,7 @@ void MlflowSqlite::deliver(const Delivery& batch) {
     if (const auto tag = model_history_tag(artifact, run_id_)) set_tag(*tag);
   for (const Artifact& artifact : batch.artifacts)
     if (const auto model = logged_model_of(artifact))
-      add_logged_model(*database_, *model, run_id_, artifacts_);
+      add_logged_model(*database_, *model, run_id_, artifacts_, run_);
   if (batch.status && batch.status->status == Status::running)
     statements_->running->bind(run_id_).run();
   else if (batch.status)

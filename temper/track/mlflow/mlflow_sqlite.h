@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 
+#include "temper/journal/run_directory.h"
 #include "temper/track/mlflow/sqlite.h"
 #include "temper/track/tracker.h"
 
@@ -57,6 +58,7 @@ class MlflowSqlite : public Tracker {
   std::unique_ptr<Database> database_;
   std::unique_ptr<Statements> statements_;
   std::string run_id_;
+  journal::RunDirectory run_;
   std::filesystem::path artifacts_;
 };
 

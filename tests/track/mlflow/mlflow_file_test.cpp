@@ -265,8 +265,7 @@ TEST_F(MlflowFileTest, AModelIsALoggedModelOfMlflow3) {
   const auto run = written("first");
   journal::Journal journal(run.journal());
   journal.append(epoch_event(4, 0.75));
-  journal.append(best_event(4));
-  journal.append(epoch_event(6, 0.875));
+  journal.append(epoch_event(6, 0.875, false));
   journal.append(kept_model(run));
   deliver(run);
   ASSERT_EQ(runs().size(), 1U);

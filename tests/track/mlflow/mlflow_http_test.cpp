@@ -152,8 +152,7 @@ TEST_F(MlflowHttpTest, AModelIsALoggedModelOfMlflow3) {
   const auto run = written("first", 1);
   journal::Journal journal(run.journal());
   journal.append(epoch_event(1, 0.75));
-  journal.append(best_event(1));
-  journal.append(epoch_event(2, 0.875));
+  journal.append(epoch_event(2, 0.875, false));
   journal.append(kept_model(run));
   deliver(run);
   const auto models = server_.models();

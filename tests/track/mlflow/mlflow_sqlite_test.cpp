@@ -90,7 +90,7 @@ TEST_F(MlflowSqliteTest, ARunIsWhatMlflowReads) {
 // The rows that search_logged_models asks for, and the run's list of outputs.
 TEST_F(MlflowSqliteTest, AModelIsALoggedModelOfMlflow3) {
   with_models_ = true;
-  const auto run = written("first", {best_event(2)});
+  const auto run = written("first", {epoch_event(4, 0.875, false)});
   journal::Journal(run.journal()).append(kept_model(run));
   for (int twice = 0; twice < 2; ++twice) {
     deliver(run);
@@ -136,7 +136,7 @@ TEST_F(MlflowSqliteTest, ADatabaseForAllVersionsTakesTheRunWithoutTheTable) {
 // MLflow 3 adds the tables when it first opens the database; whoever delivers
 // next finds models without a row there, also those of other runs.
 TEST_F(MlflowSqliteTest, ModelsOfBeforeMlflow3OpenedItAreAddedAfterwards) {
-  const auto first = written("first", {best_event(2)});
+  const auto first = written("first", {epoch_event(4, 0.875, false)});
   journal::Journal(first.journal()).append(kept_model(first));
   deliver(first);
   deliver(written("without a model"));
