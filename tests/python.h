@@ -1,6 +1,7 @@
 // The first Python of this machine that does what a test needs.
 #pragma once
 
+#include <chrono>
 #include <cstdlib>
 #include <optional>
 #include <string>
@@ -17,7 +18,7 @@ inline std::optional<std::string> python_that_runs(const std::string& code) {
     candidates.insert(candidates.begin(), own);
   for (const std::string& python : candidates) {
     ProcessLimits limits;
-    limits.time = std::chrono::seconds(60);
+    limits.time = std::chrono::minutes(5);
     if (run_process({python, "-c", code}, "", limits).succeeded())
       return python;
   }

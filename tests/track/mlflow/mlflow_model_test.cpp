@@ -109,6 +109,8 @@ TEST_F(MlflowModelTest, TheLoaderFeedsRowsAndGivesNumbers) {
   const auto python = tests::python_that_runs("import torch, numpy");
   if (!python) GTEST_SKIP() << "there is no Python with PyTorch";
   write({{-1, 4}, {-1, 2}, "float32", "float32", "1.13.1"});
+  ProcessLimits limits;
+  limits.time = std::chrono::minutes(5);
   const auto result = run_process(
       {*python,
        "-c",
@@ -128,7 +130,9 @@ TEST_F(MlflowModelTest, TheLoaderFeedsRowsAndGivesNumbers) {
        "assert (model.predict(rows) == 2 * numpy.array(rows)).all()\n"
        "assert (model.predict({'x': numpy.array(rows)}) "
        "== 2 * numpy.array(rows)).all()\n",
-       folder_.path().string()});
+       folder_.path().string()},
+      "",
+      limits);
   EXPECT_TRUE(result.succeeded()) << result.err;
 }
 
