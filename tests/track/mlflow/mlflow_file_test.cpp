@@ -7,10 +7,10 @@
 #include <regex>
 
 #include "temper/base/log.h"
-#include "temper/base/process/process.h"
 #include "temper/track/follow/journal_delivery.h"
 #include "temper/track/mlflow/mlflow_lines.h"
 #include "temper/track/mlflow/yaml.h"
+#include "tests/python.h"
 #include "tests/temp_folder.h"
 #include "tests/track/journal_samples.h"
 
@@ -207,8 +207,8 @@ TEST_F(MlflowFileTest, AnExistingRunIsGoneOnWith) {
 
 // PyYAML is what MLflow reads with.
 TEST_F(MlflowFileTest, PyYamlReadsWhatWasMeant) {
-  if (!run_process({"python3", "-c", "import yaml"}).succeeded())
-    GTEST_SKIP() << "there is no Python with PyYAML";
+  const auto python = tests::python_that_runs("import yaml");
+  if (!python) GTEST_SKIP() << "there is no Python with PyYAML";
   const std::vector<std::string> odd{
       "plain",
       "123",
@@ -231,7 +231,7 @@ TEST_F(MlflowFileTest, PyYamlReadsWhatWasMeant) {
       "print('\\n'.join(repr(x) for x in r))";
   for (const std::string& each : odd)
     yaml += cat("- ", yaml_text(each), "\n");
-  const auto result = run_process({"python3", "-c", program}, yaml);
+  const auto result = tests::run_python({*python, "-c", program}, yaml);
   ASSERT_TRUE(result.succeeded()) << result.err;
   EXPECT_EQ(
       result.out,
@@ -240,8 +240,8 @@ TEST_F(MlflowFileTest, PyYamlReadsWhatWasMeant) {
   deliver(written("first"));
   for (const auto& file : fs::recursive_directory_iterator(store_)) {
     if (file.path().filename() != "meta.yaml") continue;
-    const auto read = run_process(
-        {"python3",
+    const auto read = tests::run_python(
+        {*python,
          "-c",
          "import yaml,sys; d=yaml.safe_load(sys.stdin); "
          "assert all(isinstance(v,str) for k,v in d.items() "

@@ -5,7 +5,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "temper/base/process/process.h"
 #include "tests/python.h"
 #include "tests/temp_folder.h"
 
@@ -21,8 +20,8 @@ class MlflowModelTest : public testing::Test {
   }
   // As MLflow reads it: with PyYAML.
   json mlmodel() {
-    const auto read = run_process(
-        {"python3",
+    const auto read = tests::run_python(
+        {python_.value(),
          "-c",
          "import yaml,json,sys; "
          "json.dump(yaml.safe_load(sys.stdin), sys.stdout)"},
@@ -31,11 +30,11 @@ class MlflowModelTest : public testing::Test {
   }
 
   tests::TempFolder folder_;
+  std::optional<std::string> python_ = tests::python_that_runs("import yaml");
 };
 
 TEST_F(MlflowModelTest, IsWhatMlflowsFlavoursLoad) {
-  if (!run_process({"python3", "-c", "import yaml"}).succeeded())
-    GTEST_SKIP() << "there is no Python with PyYAML";
+  if (!python_) GTEST_SKIP() << "there is no Python with PyYAML";
   write({{-1, 3, 8, 8}, {-1, 10}, "float32", "float32", "1.13.1"});
   const json model = mlmodel();
   const json& python = model["flavors"]["python_function"];
@@ -75,8 +74,7 @@ TEST_F(MlflowModelTest, TheSchemaIsBesideTheModelAndInItsMetadata) {
   const std::string schema = "{\n \"classes\": [\"it's a cat\", \"dog\"]\n}\n";
   write({{-1, 3, 8, 8}, {-1, 2}, "float32", "float32", "1.13.1", true, schema});
   EXPECT_EQ(tests::read_bytes(folder_ / "schema.json"), schema);
-  if (!run_process({"python3", "-c", "import yaml"}).succeeded())
-    GTEST_SKIP() << "there is no Python with PyYAML";
+  if (!python_) GTEST_SKIP() << "there is no Python with PyYAML";
   EXPECT_EQ(
       json::parse(
           mlmodel()["metadata"]["temper_schema"].get<std::string>())["classes"],
@@ -109,9 +107,7 @@ TEST_F(MlflowModelTest, TheLoaderFeedsRowsAndGivesNumbers) {
   const auto python = tests::python_that_runs("import torch, numpy");
   if (!python) GTEST_SKIP() << "there is no Python with PyTorch";
   write({{-1, 4}, {-1, 2}, "float32", "float32", "1.13.1"});
-  ProcessLimits limits;
-  limits.time = std::chrono::minutes(5);
-  const auto result = run_process(
+  const auto result = tests::run_python(
       {*python,
        "-c",
        "import sys, torch, numpy\n"
@@ -130,9 +126,7 @@ TEST_F(MlflowModelTest, TheLoaderFeedsRowsAndGivesNumbers) {
        "assert (model.predict(rows) == 2 * numpy.array(rows)).all()\n"
        "assert (model.predict({'x': numpy.array(rows)}) "
        "== 2 * numpy.array(rows)).all()\n",
-       folder_.path().string()},
-      "",
-      limits);
+       folder_.path().string()});
   EXPECT_TRUE(result.succeeded()) << result.err;
 }
 
