@@ -158,6 +158,9 @@ def shown(runs):
 def main():
     program = sys.argv[1]
     kinds = sys.argv[2:] or list(KINDS)
+    for kind in kinds:
+        if kind not in KINDS:
+            sys.exit(f"There is no kind {kind}: it is one of {', '.join(KINDS)}.")
     print(f"{EPOCHS} epochs, seeds {' '.join(SEEDS)}: mean, least to most of the best epoch; processor time a run")
     for kind in kinds:
         if kind in NEEDS_SHARED and not SHARED.exists():

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,5 +17,8 @@ ThreadId this_thread();
 bool signal_thread(ThreadId thread, int signal);
 // For a person: its number, its name and what it waits for, where known.
 std::string name_thread(ThreadId thread);
+// Seconds since its start in which it was ready to run and no processor was
+// free; no value where the system does not tell.
+std::optional<double> waited_for_processor_s(ThreadId thread);
 
 } // namespace temper::machine

@@ -259,10 +259,16 @@ std::shared_ptr<const IndexedSource> fitted_other(
     const OpenOptions& options,
     std::vector<std::string>& notes) {
   check(options.schema != nullptr, "another source obeys a schema");
-  Source source =
-      raw.val != nullptr && raw.val->size() > 0 ? raw.val : raw.train;
+  const bool has_val = raw.val != nullptr && raw.val->size() > 0;
+  Source source = has_val ? raw.val : raw.train;
   for (const std::string& note : raw.notes)
     notes.push_back(cat(part, ": ", note));
+  if (!has_val && !raw.test.empty())
+    notes.push_back(
+        cat(part,
+            ": its train/ is used, which has no val/ beside it; ",
+            raw.test,
+            " would be its test/"));
   const Fitter fitter{options, options.schema, raw.table, notes};
   return fitter.fit(
       some_of(std::move(source), options.limit_val, options.seed), part);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <sstream>
 
 #include "temper/base/text.h"
 #include "temper/machine/linux/linux_text.h"
@@ -45,6 +46,16 @@ std::string name_thread(ThreadId thread) {
   const std::string waits = read_line(task / "wchan");
   if (!waits.empty() && waits != "0") name += cat(", waiting in ", waits);
   return name;
+}
+
+std::optional<double> waited_for_processor_s(ThreadId thread) {
+  // "ran waited times", the first two in nanoseconds.
+  std::istringstream line(
+      read_line(fs::path(kTasks) / cat(thread) / "schedstat"));
+  std::uint64_t ran_ns = 0;
+  std::uint64_t waited_ns = 0;
+  if (!(line >> ran_ns >> waited_ns)) return std::nullopt;
+  return static_cast<double>(waited_ns) / 1e9;
 }
 
 } // namespace temper::machine

@@ -59,4 +59,8 @@ std::string name_thread(ThreadId thread) {
   return std::string(trim(cat(number, " ", name.data())));
 }
 
+std::optional<double> waited_for_processor_s(ThreadId) {
+  return std::nullopt;
+}
+
 } // namespace temper::machine

@@ -105,7 +105,7 @@ void check_changes(
   throw RefusedChange(
       cat("[train] a run cannot go on with another ",
           join(refused, ", "),
-          ": its result would be another."),
+          ": this would be a different run."),
       cat("Leave it as it was; or train on from its weights, as a new run: ",
           from_command(was, is, run)));
 }

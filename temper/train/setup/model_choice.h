@@ -15,7 +15,7 @@ inline constexpr const char* kPhotoModel = "resnet18";
 // A model with the options of the zoo that shape it.
 struct ModelChoice {
   std::string name;
-  std::string stem;
+  std::string stem = {};
   double width = 1;
   bool narrowed = false; // for small images, without being asked
 };

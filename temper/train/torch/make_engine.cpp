@@ -44,6 +44,19 @@ std::shared_ptr<model::Module> module_of(const RunModel& chosen) {
   return opaque;
 }
 
+Error unmixable(const data::SourceInfo& info) {
+  const bool images = info.input == data::Input::image;
+  return Error(
+      cat("[train] train.mixup and train.cutmix mix images with class labels; ",
+          info.name,
+          images ? " has no class labels."
+                 : cat(" has ", to_string(info.input), ", not images.")),
+      images || info.shape.size() < 2
+          ? "Set both to 0."
+          : "Set both to 0, or keep the pixels as bytes (uint8), which makes "
+            "them images.");
+}
+
 } // namespace
 
 std::unique_ptr<Engine> make_engine_with(
@@ -68,10 +81,7 @@ std::unique_ptr<Engine> make_engine_with(
     parts.classes = request.model.outputs;
   if ((request.config.train.mixup > 0 || request.config.train.cutmix > 0) &&
       (!parts.batch.images || parts.classes == 0))
-    throw Error(
-        "[train] train.mixup and train.cutmix mix images with labels, and this "
-        "data has none.",
-        "Set both to 0.");
+    throw unmixable(request.data.info);
   return make_torch_engine(std::move(parts));
 }
 

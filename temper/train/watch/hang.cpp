@@ -107,7 +107,8 @@ RunWatch::RunWatch(RunWatchParts parts)
            [this] {
              if (parts_.trackers.pulse)
                parts_.trackers.pulse(parts_.heartbeats.tracking);
-           }}) {}
+           },
+           [this] { return delay_.since_last_s(); }}) {}
 
 std::string RunWatch::in_hand(const Hang& hang) const {
   if (hang.phase == Phase::data_wait && parts_.train != nullptr)

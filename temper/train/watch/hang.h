@@ -12,6 +12,7 @@
 
 #include "temper/journal/event.h"
 #include "temper/journal/run_directory.h"
+#include "temper/machine/run_delay.h"
 #include "temper/train/setup/batches.h"
 #include "temper/train/watch/watchdog.h"
 
@@ -66,6 +67,7 @@ class RunWatch {
   void hung(const Hang& hang) const;
 
   RunWatchParts parts_;
+  machine::RunDelay delay_;
   Watchdog watchdog_;
 };
 

@@ -26,7 +26,7 @@ Silence::see(std::uint64_t beats, Phase phase, double elapsed_s) {
     told_ = false;
     return Verdict::fine;
   }
-  silent_s_ += elapsed_s;
+  silent_s_ = std::max(silent_s_ + elapsed_s, 0.0);
   if (silent_s_ >= most_s_) {
     if (std::exchange(told_, true)) return Verdict::fine;
     return Verdict::hung;
@@ -73,6 +73,7 @@ void Watchdog::watch() {
 
 void Watchdog::look(double elapsed_s) {
   if (calls_.look) calls_.look();
+  if (calls_.starved_s) elapsed_s -= calls_.starved_s();
   const std::pair<Worker, const Heartbeat*> watched[] = {
       {Worker::training, &heartbeats_.training},
       {Worker::saving, &heartbeats_.saving},

@@ -3,7 +3,9 @@
 // run has hung. What is done about it is up to the caller.
 //
 // Time that the machine slept does not count, whatever its clocks do meanwhile:
-// a look that comes late counts as one look. So does time in a debugger.
+// a look that comes late counts as one look. So does time in a debugger. Time
+// that other programs had the processors does not count either: a run that
+// waits for its turn is not hung.
 #pragma once
 
 #include <condition_variable>
@@ -31,7 +33,8 @@ class Silence {
   enum class Verdict { fine, slow, hung };
 
   explicit Silence(double most_s) : most_s_(most_s) {}
-  // Looked again `elapsed_s` later. Slow and hung are each told once.
+  // Looked again `elapsed_s` later, of which what others had of the processor
+  // is taken off: it may be negative. Slow and hung are each told once.
   Verdict see(std::uint64_t beats, Phase phase, double elapsed_s);
   double silent_s() const {
     return silent_s_;
@@ -52,6 +55,8 @@ class Watchdog {
     std::function<void(const Hang&)> slow;
     std::function<void(const Hang&)> hung;
     std::function<void()> look = {}; // before each look, about once a second
+    // Seconds since the last look in which the run waited for a processor.
+    std::function<double()> starved_s = {};
   };
 
   // seconds: of silence; 0 watches nothing.

@@ -217,6 +217,19 @@ TEST_F(TrainCommand, weights_depend_on_the_seed_and_not_on_the_workers) {
   EXPECT_FALSE(one == weights("1", "1"));
 }
 
+TEST_F(TrainCommand, mixing_what_is_no_image_says_what_it_is) {
+  const auto run = train(
+      {"--data",
+       "synthetic:rows=24,features=6,classes=3",
+       "--set",
+       "train.mixup=0.2"});
+  EXPECT_EQ(run.code, 1);
+  EXPECT_THAT(
+      run.err,
+      HasSubstr("synthetic:rows=24,features=6,classes=3 has numbers, not "
+                "images."));
+}
+
 TEST_F(TrainCommand, a_run_that_is_done_is_said_to_be_in_one_line) {
   ASSERT_EQ(train(tiny({"--set", "run.name=x"})).code, 0);
   const std::string before =

@@ -419,6 +419,27 @@ TEST(OtherImages, OfOtherChannelsOrKindsAreRefused) {
       HasSubstr("is a table, and the training data is none"));
 }
 
+TEST(OtherImages, OfAFolderWithTrainAndTestSayWhichIsUsed) {
+  const TempFolder folder;
+  OpenOptions options;
+  options.val_fraction = 0;
+  const std::vector<std::pair<std::string, int>> classes{{"0", 1}, {"1", 2}};
+  options.schema =
+      open_source(cat("folder:", folder_of(folder, "tr", classes, 3)), options)
+          .schema;
+  folder_of(folder, "va/train", classes, 4);
+  folder_of(folder, "va/test", classes, 1);
+  std::vector<std::string> notes;
+  const auto other = open_other(
+      cat("folder:", folder.text("va")), "validation", options, notes);
+  EXPECT_EQ(other->size(), 8);
+  EXPECT_THAT(
+      notes,
+      ElementsAre(AllOf(
+          HasSubstr("its train/ is used"),
+          HasSubstr(cat("folder:", folder.text("va/test"))))));
+}
+
 TEST(ArrayImages, OfFloatsComeAsChannelsRowsAndColumns) {
   const TempFolder folder;
   // One sample of 5 x 5 x 2 whose values are 100 * channel + pixel.

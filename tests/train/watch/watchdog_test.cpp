@@ -49,6 +49,35 @@ TEST(Silence, resting_and_telling_are_excused) {
   EXPECT_EQ(silence.see(1, Phase::data_wait, 9), Verdict::slow);
 }
 
+TEST(Silence, what_others_had_of_the_processor_is_taken_off) {
+  Silence silence(10);
+  EXPECT_EQ(silence.see(1, Phase::forward, 1), Verdict::fine);
+  EXPECT_EQ(silence.see(1, Phase::forward, 4), Verdict::fine);
+  // A wait is known when it is over: four of the seconds above were one.
+  EXPECT_EQ(silence.see(1, Phase::forward, 1 - 4), Verdict::fine);
+  EXPECT_EQ(silence.silent_s(), 1);
+  EXPECT_EQ(silence.see(1, Phase::forward, 1 - 9), Verdict::fine);
+  EXPECT_EQ(silence.silent_s(), 0);
+}
+
+TEST(Watchdog, a_run_that_waits_for_a_processor_is_not_hung) {
+  Heartbeats heartbeats;
+  heartbeats.training.beat(Phase::forward);
+  const auto never = [](const Hang&) { ADD_FAILURE() << "told"; };
+  int looks = 0;
+  std::promise<void> looked;
+  const Watchdog watchdog(
+      heartbeats,
+      0.1,
+      {never,
+       never,
+       [&] {
+         if (++looks == 20) looked.set_value();
+       },
+       [] { return 1.0; }});
+  looked.get_future().get();
+}
+
 TEST(Watchdog, it_names_who_hangs_and_where) {
   Heartbeats heartbeats;
   heartbeats.update = 7;
