@@ -63,13 +63,7 @@ class UseAModel : public testing::Test {
          "track.mlflow=off",
          "--set",
          "threads=1"});
-    if (!std::filesystem::exists(folder_ / "runs/a/schema.json"))
-      folder_.write("runs/a/schema.json", R"({"temper_schema": 1,
-        "input": {"kind": "image", "shape": [3, 12, 12],
-         "image": {"channels": "RGB", "crop": {"height": 12, "width": 12},
-          "divide_by": 255, "mean": [0.4914, 0.4822, 0.4465],
-          "std": [0.247, 0.2435, 0.2616]}},
-        "target": {"kind": "label", "classes": ["ant", "bee", "cow"]}})");
+    ASSERT_TRUE(std::filesystem::exists(folder_ / "runs/a/schema.json"));
     temper({"export", "a", "--to", "net.pt"});
     temper({"export", "a", "--with-preprocessing", "--to", "inside.pt"});
     temper({"export", "a", "--with-preprocessing", "--to", "inside.pt2"});
