@@ -26,7 +26,7 @@ std::string leaving_name(std::int64_t update) {
 }
 
 std::optional<std::int64_t> update_of(const std::string& name) {
-  if (!starts_with(name, "step-")) return std::nullopt;
+  if (!name.starts_with("step-")) return std::nullopt;
   const auto number = parse_int(std::string_view(name).substr(5));
   // "step-007" is not a name that we give.
   return number && *number >= 0 && folder_name(*number) == name ? number
@@ -39,8 +39,8 @@ std::optional<std::int64_t> earlier_update_of(const std::string& name) {
 }
 
 bool is_debris(const std::string& name) {
-  return starts_with(name, ".step-") || starts_with(name, "latest.tmp.") ||
-      starts_with(name, "best.tmp.");
+  return name.starts_with(".step-") || name.starts_with("latest.tmp.") ||
+      name.starts_with("best.tmp.");
 }
 
 std::vector<std::string> names_in(const std::filesystem::path& folder) {

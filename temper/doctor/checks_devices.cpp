@@ -78,7 +78,7 @@ Check device_row(
     return check;
   }
   check.found = cat(model, "does not work: ", device.why_not);
-  const bool cuda = starts_with(device.device, "cuda");
+  const bool cuda = device.device.starts_with("cuda");
   const bool there = device.device == "cpu" ||
       has_gpu(evidence.machine, cuda ? "nvidia" : "apple");
   check.verdict = there ? Verdict::bad : Verdict::note;

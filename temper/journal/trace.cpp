@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "temper/base/cut_text.h"
 #include "temper/base/file/atomic_file.h"
 #include "temper/base/text.h"
 #include "temper/journal/journal.h"
@@ -50,7 +51,7 @@ constexpr Curve kCurves[] = {
 
 std::string shortened(const std::string& text) {
   return text.size() <= kLongestText ? text
-                                     : cat(text.substr(0, kLongestText), "...");
+                                     : cat(cut_text(text, kLongestText), "...");
 }
 
 // As the journal writes numbers that JSON has no word for.

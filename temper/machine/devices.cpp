@@ -24,7 +24,7 @@ std::string model_of(const Machine& machine, const char* vendor, int n) {
 }
 
 bool is_kind(const std::string& device, const std::string& kind) {
-  return device == kind || starts_with(device, kind + ":");
+  return device == kind || device.starts_with(kind + ":");
 }
 
 bool is_gpu(const std::string& device) {
@@ -99,7 +99,7 @@ std::optional<Error> unknown_device(const std::string& request) {
   if (std::find(names.begin(), names.end(), request) != names.end())
     return std::nullopt;
   constexpr std::string_view kNumbered = "cuda:";
-  if (starts_with(request, kNumbered) &&
+  if (request.starts_with(kNumbered) &&
       parse_int(request.substr(kNumbered.size())).value_or(-1) >= 0)
     return std::nullopt;
   const auto meant = nearest(request, names);

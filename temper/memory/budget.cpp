@@ -95,7 +95,7 @@ Budget budget_for(const BudgetRequest& request) {
         recommended_bytes(request.machine),
         kShareOfDevice,
         "that Metal recommends to use at most");
-  else if (starts_with(request.device, "cuda"))
+  else if (request.device.starts_with("cuda"))
     offer_cuda(least, request);
   if (request.device == "cpu" || unified) offer_system(least, request);
   Budget found = least.found();

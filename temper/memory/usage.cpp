@@ -31,11 +31,11 @@ TensorUsage tensor_usage(const std::string& device) {
     const auto now = libtorch::sim::counts();
     usage.live_bytes = now.live_bytes;
     usage.peak_bytes = now.peak_bytes;
-  } else if (starts_with(device, "mps")) {
+  } else if (device.starts_with("mps")) {
     const auto now = libtorch::mps_memory();
     usage.live_bytes = now.live_bytes;
     usage.driver_bytes = now.driver_bytes;
-  } else if (starts_with(device, "cuda")) {
+  } else if (device.starts_with("cuda")) {
     const auto now = libtorch::cuda_memory(card_of(device));
     usage = {now.live_bytes, now.peak_bytes, now.driver_bytes, now.blocks};
   }
@@ -44,14 +44,14 @@ TensorUsage tensor_usage(const std::string& device) {
 
 void limit_tensors(const std::string& device, std::uint64_t bytes) {
   if (device == "cpu") limit_cpu(bytes);
-  if (starts_with(device, "mps") && bytes > 0) libtorch::limit_mps(bytes);
-  if (starts_with(device, "cuda") && bytes > 0)
+  if (device.starts_with("mps") && bytes > 0) libtorch::limit_mps(bytes);
+  if (device.starts_with("cuda") && bytes > 0)
     libtorch::limit_cuda(card_of(device), bytes);
 }
 
 void release_cached(const std::string& device) {
-  if (starts_with(device, "mps")) libtorch::release_mps();
-  if (starts_with(device, "cuda")) libtorch::release_cuda(card_of(device));
+  if (device.starts_with("mps")) libtorch::release_mps();
+  if (device.starts_with("cuda")) libtorch::release_cuda(card_of(device));
   trim_cpu_pool();
   give_back_free_memory();
 }
@@ -59,7 +59,7 @@ void release_cached(const std::string& device) {
 void reset_tensor_peak(const std::string& device) {
   if (device == "cpu") reset_cpu_peak();
   if (device == "sim") libtorch::sim::reset_peak();
-  if (starts_with(device, "cuda")) libtorch::reset_cuda_peak(card_of(device));
+  if (device.starts_with("cuda")) libtorch::reset_cuda_peak(card_of(device));
 }
 
 } // namespace temper::memory

@@ -122,8 +122,7 @@ std::string PlanKey::text() const {
   hasher.add(std::string_view(requests.layout));
   hasher.add(std::string_view(requests.precision));
   hasher.add(static_cast<std::uint64_t>(requests.threads.value_or(0)));
-  std::string digits = cat(std::hex, hasher.value());
-  return std::string(kKeyDigits - digits.size(), '0') + digits;
+  return hex_text(hasher.value());
 }
 
 std::string machine_fingerprint(const machine::Machine& machine) {
@@ -211,7 +210,7 @@ std::vector<RememberedPlan> PlanCache::list() const {
 int PlanCache::clear(const std::string& key_begin) const {
   int gone = 0;
   for (const fs::path& file : plan_files(folder_)) {
-    if (!starts_with(file.stem().string(), key_begin)) continue;
+    if (!file.stem().string().starts_with(key_begin)) continue;
     std::error_code error;
     if (fs::remove(file, error)) ++gone;
     if (error)

@@ -16,7 +16,7 @@ bool is_auto(const std::string& word) {
 }
 
 bool is_mps(const std::string& device) {
-  return starts_with(device, "mps");
+  return device.starts_with("mps");
 }
 
 bool has_feature(const Machine& machine, const char* name) {
@@ -31,7 +31,7 @@ int apple_generation(const Machine& machine) {
     names.push_back(gpu.model);
   for (const std::string& name : names) {
     constexpr std::string_view kFront = "Apple M";
-    if (!starts_with(name, kFront)) continue;
+    if (!name.starts_with(kFront)) continue;
     const auto version = parse_version(name.substr(kFront.size()));
     if (version) return version->major;
   }

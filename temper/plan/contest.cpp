@@ -6,6 +6,7 @@
 #include <new>
 #include <utility>
 
+#include "temper/base/statistics.h"
 #include "temper/base/text.h"
 #include "temper/plan/compare.h"
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "temper/base/statistics.h"
 #include "temper/base/text.h"
 #include "temper/plan/compare.h"
 

@@ -63,7 +63,7 @@ std::string write_checkpoint_list(const train::RunResult& result) {
   for (const auto& entry :
        fs::directory_iterator(result.directory.checkpoints(), failed))
     if (entry.is_directory(failed) &&
-        starts_with(entry.path().filename().string(), "step-"))
+        entry.path().filename().string().starts_with("step-"))
       names.push_back(entry.path().filename().string());
   std::sort(names.begin(), names.end());
   for (const std::string& name : names) {

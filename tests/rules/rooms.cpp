@@ -26,8 +26,8 @@ const std::vector<Room>& rooms() {
   static const std::vector<Room> table{
       {"base",
        {},
-       {{"digest", {}},
-        {".", {}},
+       {{".", {}},
+        {"digest", {"."}},
         {"file", {"digest", "."}},
         {"random", {"."}},
         {"process", {".", "file"}},

@@ -181,7 +181,7 @@ class DataCommand : public Command {
       config::Assignment given = config::parse_assignment(text);
       if (given.key.find('.') == std::string::npos && given.key != "seed")
         given.key = "data." + given.key;
-      if (!starts_with(given.key, "data.") && given.key != "seed")
+      if (!given.key.starts_with("data.") && given.key != "seed")
         throw UsageError(
             cat("temper data has no use for ", given.key, "."),
             "--set takes the keys of [data], and seed.");

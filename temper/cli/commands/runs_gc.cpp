@@ -25,7 +25,7 @@ std::vector<fs::path> checkpoints_of(const journal::RunDirectory& run) {
   std::error_code failed;
   for (const auto& entry : fs::directory_iterator(run.checkpoints(), failed))
     if (entry.is_directory(failed) &&
-        starts_with(entry.path().filename().string(), "step-"))
+        entry.path().filename().string().starts_with("step-"))
       found.push_back(entry.path());
   return found;
 }

@@ -53,7 +53,7 @@ std::vector<std::string> metrics_in(const RunSummary& run) {
   std::vector<std::string> names;
   if (run.epoch_events.empty()) return names;
   for (const auto& [name, value] : run.epoch_events.back().fields)
-    if (starts_with(name, "train_") || starts_with(name, "val_"))
+    if (name.starts_with("train_") || name.starts_with("val_"))
       names.push_back(name);
   return names;
 }
@@ -97,7 +97,7 @@ std::string delivered_text(const RunSummary& run) {
   for (const auto& entry :
        std::filesystem::directory_iterator(run.directory.path, failed)) {
     const std::string name = entry.path().filename().string();
-    if (!starts_with(name, "track-") || entry.path().extension() != ".json")
+    if (!name.starts_with("track-") || entry.path().extension() != ".json")
       continue;
     try {
       const auto state = track::read_follow_state(entry.path());

@@ -102,7 +102,7 @@ bool CmdSource::next(Sample& sample) {
   }
   if (!trouble.empty()) {
     constexpr std::string_view kRoom = "[data] ";
-    if (starts_with(trouble, kRoom)) trouble.erase(0, kRoom.size());
+    if (trouble.starts_with(kRoom)) trouble.erase(0, kRoom.size());
     throw BadSample(cat(kRoom, key, ": ", trouble));
   }
   if (!image) throw BadSample(cat("[data] ", key, " has no image."));

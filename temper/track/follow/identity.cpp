@@ -33,7 +33,7 @@ std::vector<KnownPlace> places_in(const fs::path& directory) {
   std::error_code failed;
   for (const auto& entry : fs::directory_iterator(directory, failed)) {
     const std::string name = entry.path().filename().string();
-    if (!starts_with(name, "track-") || entry.path().extension() != ".json")
+    if (!name.starts_with("track-") || entry.path().extension() != ".json")
       continue;
     try {
       if (auto read = read_follow_state(entry.path()))
@@ -48,7 +48,7 @@ std::vector<KnownPlace> places_in(const fs::path& directory) {
 bool is_gone(const std::string& where) {
   std::error_code failed;
   for (const std::string scheme : {"sqlite:///", "file://"})
-    if (starts_with(where, scheme))
+    if (where.starts_with(scheme))
       return !fs::exists(where.substr(scheme.size()), failed) && !failed;
   return false;
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "temper/base/cut_text.h"
 #include "temper/base/text.h"
 
 namespace temper::track {
@@ -34,7 +35,7 @@ std::int64_t highest(
     const std::string& key) {
   std::int64_t most = -1;
   for (auto at = high.lower_bound(key); at != high.end(); ++at) {
-    if (!starts_with(at->first, key)) break;
+    if (!at->first.starts_with(key)) break;
     if (at->first.size() == key.size() || at->first[key.size()] == '#')
       most = std::max(most, at->second);
   }
@@ -74,7 +75,7 @@ void add_step(const Event& event, Marks& marks, Delivery& batch) {
 void add_epoch(const Event& event, Marks& marks, Delivery& batch) {
   const std::int64_t step = event.count("update").value_or(0);
   for (const auto& [name, value] : event.fields) {
-    if (!starts_with(name, "train_") && !starts_with(name, "val_")) continue;
+    if (!name.starts_with("train_") && !name.starts_with("val_")) continue;
     if (const auto number = event.number(name))
       add_point(batch, marks, clean_key(name), *number, step, event);
   }
@@ -91,7 +92,7 @@ void add_test(const Event& event, Marks& marks, Delivery& batch) {
   const std::int64_t step = event.count("update").value_or(0);
   for (const auto& [name, value] : event.fields)
     if (const auto number = event.number(name);
-        number && starts_with(name, "test_"))
+        number && name.starts_with("test_"))
       add_point(batch, marks, clean_key(name), *number, step, event);
 }
 
@@ -224,7 +225,7 @@ void Marks::journal_was_cut() {
 bool Marks::tracker_has(const std::map<std::string, StoredRun::Last>& metrics) {
   bool more = false;
   for (const auto& [key, last] : metrics) {
-    if (starts_with(key, kSystem)) {
+    if (key.starts_with(kSystem)) {
       more = more || last.time_ms > system_ms;
       system_ms = std::max(system_ms, last.time_ms);
       system_step = std::max(system_step, last.step + 1);
@@ -243,17 +244,13 @@ bool Marks::tracker_has(const std::map<std::string, StoredRun::Last>& metrics) {
 bool Marks::tracker_lacks(
     const std::map<std::string, StoredRun::Last>& metrics) const {
   return std::any_of(metrics.begin(), metrics.end(), [&](const auto& metric) {
-    return !starts_with(metric.first, kSystem) &&
+    return !metric.first.starts_with(kSystem) &&
         metric.second.step < highest(high, metric.first);
   });
 }
 
 std::string shortened(const std::string& text, std::size_t bytes) {
-  if (text.size() <= bytes) return text;
-  std::size_t end = bytes;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80)
-    --end;
-  return text.substr(0, end);
+  return std::string(cut_text(text, bytes));
 }
 
 std::string clean_key(const std::string& key) {

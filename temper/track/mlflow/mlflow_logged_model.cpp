@@ -50,7 +50,7 @@ std::optional<LoggedModel> logged_model_of(const Artifact& artifact) {
   if (!yaml) return std::nullopt;
   LoggedModel model;
   model.id = yaml_value(*yaml, "model_id");
-  if (!starts_with(model.id, "m-")) return std::nullopt;
+  if (!model.id.starts_with("m-")) return std::nullopt;
   model.folder = name.parent_path().generic_string();
   model.name = name.parent_path().filename().string();
   model.time_ms = artifact.time_ms;
@@ -79,7 +79,7 @@ std::vector<Point> model_points(const journal::RunDirectory& run) {
       points.clear();
       for (const Point& point : batch.points)
         if (!std::isnan(point.value) &&
-            (starts_with(point.key, "val_") || starts_with(point.key, "test_")))
+            (point.key.starts_with("val_") || point.key.starts_with("test_")))
           points.push_back(point);
     }
   best.insert(best.end(), test.begin(), test.end());

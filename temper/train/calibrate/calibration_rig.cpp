@@ -165,7 +165,7 @@ struct ScratchRuns {
     made.gradients = scratch->gradients();
     for (auto& [name, tensor] : scratch->capture().tensors) {
       const std::string front = "model.";
-      if (!starts_with(name, front)) continue;
+      if (!name.starts_with(front)) continue;
       const std::string plain = name.substr(front.size());
       if (made.gradients.count(plain) == 0) made.statistics[plain] = tensor;
     }

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "temper/base/statistics.h"
 #include "temper/base/text.h"
 #include "temper/train/forecast/state_copies.h"
 
@@ -20,13 +21,6 @@ constexpr std::int64_t kMostRollbacks = 2; // without getting further
 // distance from the median.
 constexpr double kDeviation = 1.4826;
 
-double median(std::vector<double> values) {
-  const auto middle =
-      values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 } // namespace
 
 Guard::Guard(const config::Guard& options, GuardState& state)
@@ -40,13 +34,14 @@ bool Guard::watches_losses() const {
 double Guard::loss_limit() const {
   if (!watches_losses() || state_.losses.size() < kEnough)
     return std::numeric_limits<double>::infinity();
-  const double middle = median(state_.losses);
+  const double middle = upper_median(state_.losses);
   std::vector<double> distances;
   for (const double loss : state_.losses)
     distances.push_back(std::fabs(loss - middle));
   // Losses that are all the same say nothing about how they vary.
   const double deviation = std::max(
-      kDeviation * median(std::move(distances)), 0.01 * std::fabs(middle));
+      kDeviation * upper_median(std::move(distances)),
+      0.01 * std::fabs(middle));
   return middle + options_.loss_spike * deviation;
 }
 
@@ -119,7 +114,7 @@ void GoodStates::save(graph::Weights& into) const {
 void GoodStates::restore(const graph::Weights& from) {
   std::map<std::int64_t, EngineState> found;
   for (const auto& [name, tensor] : from) {
-    if (!starts_with(name, kPrefix)) continue;
+    if (!name.starts_with(kPrefix)) continue;
     const std::string rest = name.substr(kPrefix.size());
     const auto dot = rest.find('.');
     const auto update = parse_int(rest.substr(0, dot));

@@ -60,7 +60,8 @@ std::string what_is_wrong_with(const std::filesystem::path& config) {
     return "";
   } catch (const Error& error) {
     // A key or a value that is wrong was meant by somebody, who is told.
-    if (!starts_with(error.what(), "[config] cannot read ")) return "";
+    if (!std::string_view(error.what()).starts_with("[config] cannot read "))
+      return "";
     return cat("is not TOML (", error.what(), ")");
   }
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "temper/base/clock.h"
 #include "temper/base/file/atomic_file.h"
 #include "temper/base/log.h"
 #include "temper/base/text.h"
@@ -223,7 +224,7 @@ void Run::tell(const journal::Event& event) {
 }
 
 void Run::tell_the_beginning() {
-  const double prepare_s = Meter::seconds_since(begin_);
+  const double prepare_s = seconds_since(begin_);
   if (!goes_on() || !cut_journal(*journal_, result_.directory, *from_))
     tell(run_event(
         result_.directory.name(), request_, parts_->plan, writer_, prepare_s));

@@ -126,7 +126,7 @@ Event artifact_event(const std::string& path, std::int64_t update) {
       "artifact",
       0,
       {{"path", path},
-       {"name", starts_with(path, folder) ? path.substr(folder.size()) : path},
+       {"name", path.starts_with(folder) ? path.substr(folder.size()) : path},
        {"update", update}}};
 }
 

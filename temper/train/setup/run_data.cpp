@@ -45,7 +45,7 @@ data::OpenOptions open_options(const config::Config& config) {
   options.numbers.scale_targets = !bits;
   options.numbers.scale_arrays = !is_file(model);
   options.numbers.as_images =
-      !is_file(model) && model != "mlp" && !starts_with(model, "gpt");
+      !is_file(model) && model != "mlp" && !model.starts_with("gpt");
   options.numbers.one_hot_is_class = !numbers && !bits;
   return options;
 }
@@ -131,8 +131,8 @@ std::vector<std::int64_t> shape_of(
 
 // Sources that decode or unpack; the others are mapped files already.
 bool worth_caching(const std::string& name) {
-  return starts_with(name, "folder:") || starts_with(name, "tar:") ||
-      starts_with(name, "tfrecord:");
+  return name.starts_with("folder:") || name.starts_with("tar:") ||
+      name.starts_with("tfrecord:");
 }
 
 // Brings the images of another source to the size of those of training.
@@ -201,7 +201,7 @@ void complete(data::Schema& schema, const RunData& data) {
 
 OwnData own_data(const config::Config& config, const OpenOwnData& open) {
   const std::string& named = config.data.source;
-  if (!named.empty() && !starts_with(named, data::kOwnSource))
+  if (!named.empty() && !named.starts_with(data::kOwnSource))
     throw Error(
         cat("[train] the program brings data of its own, and data.source names "
             "other data: ",
