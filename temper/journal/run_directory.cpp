@@ -5,10 +5,13 @@
 #include <cctype>
 #include <ctime>
 
+#include "temper/base/checkpoint_name.h"
 #include "temper/base/error.h"
 #include "temper/base/hex.h"
 #include "temper/base/nearest.h"
 #include "temper/base/text.h"
+#include "temper/journal/event_fields.h"
+#include "temper/journal/event_kinds.h"
 #include "temper/journal/journal.h"
 
 namespace temper::journal {
@@ -80,10 +83,11 @@ bool never_began(const RunDirectory& run) {
   constexpr std::size_t kBeforeTheFirstStep = 100; // events, at most
   bool failed = false;
   for (const Event& event : Follower(run.journal()).read(kBeforeTheFirstStep)) {
-    if (event.kind == "step" || event.kind == "epoch" ||
-        event.kind == "checkpoint")
+    if (event.kind == kinds::kStep || event.kind == kinds::kEpoch ||
+        event.kind == kinds::kCheckpoint)
       return false;
-    failed = event.kind == "end" && event.text("status") == "failed";
+    failed = event.kind == kinds::kEnd &&
+        event.text(fields::kStatus) == statuses::kFailed;
   }
   return failed;
 }
@@ -150,7 +154,7 @@ bool is_run(const RunDirectory& directory) {
   const fs::directory_iterator checkpoints(directory.checkpoints(), failed);
   return std::any_of(
       begin(checkpoints), end(checkpoints), [](const auto& entry) {
-        return entry.path().filename().string().starts_with("step-");
+        return names_checkpoint(entry.path().filename().string());
       });
 }
 

@@ -14,6 +14,7 @@
 #include "temper/base/log.h"
 #include "temper/base/process/spawn.h"
 #include "temper/base/text.h"
+#include "temper/journal/events.h"
 #include "temper/journal/journal.h"
 #include "temper/journal/restart_log.h"
 #include "temper/journal/run_lock.h"
@@ -257,12 +258,8 @@ class Supervisor {
   void leave_trace(const journal::RunDirectory& run, journal::Journal& journal)
       const {
     try {
-      journal.append(
-          {"artifact",
-           0,
-           {{"path", journal::write_trace(run)},
-            {"name", std::string("trace.json")},
-            {"update", std::max<std::int64_t>(where_.update, 0)}}});
+      journal.append(journal::artifact_event(
+          journal::write_trace(run), std::max<std::int64_t>(where_.update, 0)));
     } catch (const Error& error) {
       log::warn(error.what()); // its end is worth more than this
     }
@@ -281,11 +278,7 @@ class Supervisor {
         journal.append(event);
       leave_trace(run, journal);
       journal.append(
-          {"end",
-           0,
-           {{"status", std::string("failed")},
-            {"why", why},
-            {"updates", std::max<std::int64_t>(where_.update, 0)}}});
+          journal::failed_event(why, std::max<std::int64_t>(where_.update, 0)));
       journal.sync();
     } catch (const Error& error) {
       log::warn(error.what());

@@ -9,6 +9,7 @@
 #include "temper/base/text.h"
 #include "temper/cli/terminal/figures.h"
 #include "temper/config/json_value.h"
+#include "temper/journal/event_fields.h"
 #include "temper/journal/journal.h"
 #include "temper/track/follow/delivery_state.h"
 #include "temper/track/follow/translate.h"
@@ -20,6 +21,7 @@ namespace {
 using journal::RunSummary;
 using nlohmann::json;
 using Row = std::vector<std::string>;
+namespace fields = journal::fields;
 
 constexpr std::size_t kSparkWidth = 40;
 
@@ -53,7 +55,8 @@ std::vector<std::string> metrics_in(const RunSummary& run) {
   std::vector<std::string> names;
   if (run.epoch_events.empty()) return names;
   for (const auto& [name, value] : run.epoch_events.back().fields)
-    if (name.starts_with("train_") || name.starts_with("val_"))
+    if (name.starts_with(fields::kTrainPrefix) ||
+        name.starts_with(fields::kValPrefix))
       names.push_back(name);
   return names;
 }
@@ -215,7 +218,7 @@ std::string show_text(const RunSummary& run) {
   head.insert(head.end(), names.begin(), names.end());
   std::vector<Row> rows{head};
   for (const auto& event : run.epoch_events) {
-    Row row{cat(event.count("epoch").value_or(0) + 1)};
+    Row row{cat(event.count(fields::kEpoch).value_or(0) + 1)};
     for (const std::string& name : names)
       row.push_back(
           value_text(name, event.number(name).value_or(std::nan(""))));

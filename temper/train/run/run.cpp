@@ -8,6 +8,7 @@
 #include "temper/base/log.h"
 #include "temper/base/text.h"
 #include "temper/config/print.h"
+#include "temper/journal/events.h"
 #include "temper/journal/restart_log.h"
 #include "temper/journal/run_lock.h"
 #include "temper/journal/trace.h"
@@ -325,7 +326,7 @@ void Run::train() {
     stopped_half_way(error);
   } catch (const std::exception& error) {
     leave_trace(last_update());
-    tell(failed_event(error));
+    tell(journal::failed_event(error.what()));
     sync_if_it_can(*journal_);
     throw;
   }
@@ -349,7 +350,7 @@ void Run::leave_artifacts() {
              result_.plan.classes))
       tell(note_event(doubt, result_.outcome.updates));
   for (const std::string& path : observer_.finishing(result_))
-    tell(artifact_event(path, result_.outcome.updates));
+    tell(journal::artifact_event(path, result_.outcome.updates));
   while (auto mail = mailbox_.take())
     tell(*std::move(mail));
   leave_trace(result_.outcome.updates);
@@ -357,7 +358,8 @@ void Run::leave_artifacts() {
 
 void Run::leave_trace(std::int64_t update) {
   try {
-    tell(artifact_event(journal::write_trace(result_.directory), update));
+    tell(journal::artifact_event(
+        journal::write_trace(result_.directory), update));
   } catch (const std::exception& error) {
     log::warn(cat("the run's trace was not kept: ", error.what()));
   }
