@@ -119,8 +119,11 @@ std::string PlanKey::text() const {
   hasher.add(static_cast<std::uint64_t>(batch));
   hasher.add(std::string_view(numbers_text(input_shape, "x")));
   hasher.add(std::string_view(requests.device));
-  hasher.add(std::string_view(requests.layout));
-  hasher.add(std::string_view(requests.precision));
+  const auto add_word = [&](const auto& choice) {
+    hasher.add(std::string_view(choice ? to_text(*choice) : "auto"));
+  };
+  add_word(requests.layout);
+  add_word(requests.precision);
   hasher.add(static_cast<std::uint64_t>(requests.threads.value_or(0)));
   return hex_text(hasher.value());
 }

@@ -25,7 +25,7 @@ constexpr double kSpreadOfOne = 0.25;
 // with the run.
 double deadline_s(const Setting& setting, double patience_s) {
   constexpr double kADay = 86'400;
-  return setting.device == "cpu" ? kADay : patience_s;
+  return setting.on_cpu() ? kADay : patience_s;
 }
 
 double steady_seconds() {
@@ -209,8 +209,7 @@ bool Contest::sample(Contender& contender) {
 bool Contest::takes_too_long(const Contender& contender, double warm_s) const {
   if (contender.rescue) return spent_s() + warm_s > options_.seconds;
   if (best_s()) return false;
-  const bool many =
-      contender.setting.device == "cpu" && contender.setting.threads > 1;
+  const bool many = contender.setting.on_cpu() && contender.setting.threads > 1;
   return (many && warm_s > options_.seconds * kAbsurd) ||
       spent_s() + warm_s > options_.seconds * kQualifyEnd;
 }

@@ -143,7 +143,7 @@ struct ScratchRuns {
          layout_for(setting, config),
          {},
          setting.precision,
-         setting.layout == "channels_last"});
+         setting.layout == plan::Layout::channels_last});
   }
 
   // A rate of nothing: what is computed is the same, and the weights stay those
@@ -182,7 +182,7 @@ struct ScratchRuns {
       ParityReference made;
       for (const int nudge : {0, 1, 2})
         made.plain.push_back(computed(setting, nudge));
-      setting.precision = "fp64";
+      setting.precision = plan::Precision::fp64;
       try {
         made.exact = computed(setting);
       } catch (const std::exception&) {

@@ -8,6 +8,7 @@
 
 #include "temper/base/statistics.h"
 #include "temper/base/text.h"
+#include "temper/config/choices.h"
 #include "temper/train/forecast/state_copies.h"
 
 namespace temper::train {
@@ -24,7 +25,9 @@ constexpr double kDeviation = 1.4826;
 } // namespace
 
 Guard::Guard(const config::Guard& options, GuardState& state)
-    : options_(options), state_(state) {}
+    : options_(options),
+      policy_(config::nan_policy_of(options)),
+      state_(state) {}
 
 bool Guard::watches_losses() const {
   return options_.loss_spike > 0;
@@ -47,8 +50,8 @@ double Guard::loss_limit() const {
 
 Action Guard::not_finite(std::int64_t update) {
   ++state_.in_a_row;
-  if (options_.nan == "stop") return Action::stop;
-  if (options_.nan == "skip" && state_.in_a_row < options_.patience)
+  if (policy_ == config::NanPolicy::stop) return Action::stop;
+  if (policy_ == config::NanPolicy::skip && state_.in_a_row < options_.patience)
     return Action::skip;
   if (options_.rollback == 0 || state_.rollbacks >= kMostRollbacks)
     return Action::stop;
@@ -71,7 +74,7 @@ void Guard::committed(std::int64_t update, double loss) {
 }
 
 std::string Guard::why_stopped() const {
-  if (options_.nan == "stop") return "guard.nan is \"stop\"";
+  if (policy_ == config::NanPolicy::stop) return "guard.nan is \"stop\"";
   if (options_.rollback == 0) return "guard.rollback is 0";
   return cat(
       "the run went back ",
@@ -81,7 +84,9 @@ std::string Guard::why_stopped() const {
 }
 
 GoodStates::GoodStates(const config::Guard& options)
-    : saved_(options.nan == "rollback" || options.loss_spike > 0),
+    : saved_(
+          config::nan_policy_of(options) == config::NanPolicy::rollback ||
+          options.loss_spike > 0),
       every_(options.rollback_every),
       most_(good_states(options)) {}
 

@@ -47,9 +47,9 @@ std::optional<plan::Plan> settings_of_writer(const std::string& writer) {
   const std::string reason = "as the checkpoint was written with";
   plan::Plan made;
   made.device = {setting->device, reason};
-  made.layout = {setting->layout, reason};
+  made.layout = {to_text(setting->layout), reason};
   made.threads = {cat(setting->threads), reason};
-  made.precision = {setting->precision, reason};
+  made.precision = {to_text(setting->precision), reason};
   return made;
 }
 

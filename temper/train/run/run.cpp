@@ -13,6 +13,7 @@
 #include "temper/journal/run_lock.h"
 #include "temper/journal/trace.h"
 #include "temper/machine/awake.h"
+#include "temper/machine/device_kind.h"
 #include "temper/machine/system_watch.h"
 #include "temper/train/forecast/forecast.h"
 #include "temper/train/forecast/governor_options.h"
@@ -128,7 +129,8 @@ void Run::prepare_parts() {
     request_.config = with_models_batch(std::move(request_.config));
   parts_.reset(
       new RunParts(prepare(request_, from_ ? &*from_ : nullptr, false)));
-  if (request_.config.device == "sim") set_up_sim(request_.config.sim, true);
+  if (machine::is_sim(request_.config.device))
+    set_up_sim(request_.config.sim, true);
   result_.plan = parts_->plan;
 }
 
@@ -393,7 +395,8 @@ RunOverview plan_run(const RunRequest& asked) {
   if (request.own_model.empty())
     request.config = with_models_batch(std::move(request.config));
   RunParts parts = prepare(request, nullptr, true);
-  if (request.config.device == "sim" && request.config.model.freeze.empty()) {
+  if (machine::is_sim(request.config.device) &&
+      request.config.model.freeze.empty()) {
     parts.train->start(0);
     if (const data::HostBatch* batch = parts.train->next())
       parts.plan.fit = fit_on_sim(

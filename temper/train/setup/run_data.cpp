@@ -6,6 +6,7 @@
 
 #include "temper/base/error.h"
 #include "temper/base/text.h"
+#include "temper/base/words.h"
 #include "temper/data/open/fit.h"
 #include "temper/data/open/open.h"
 #include "temper/data/open/source_name.h"
@@ -16,6 +17,11 @@
 
 namespace temper::train {
 namespace {
+
+constexpr Word<data::BadPolicy> kBadPolicies[] = {
+    {data::BadPolicy::error, "error"},
+    {data::BadPolicy::skip, "skip"},
+    {data::BadPolicy::replace, "replace"}};
 
 bool is_file(const std::string& model) {
   const auto ending = std::filesystem::path(model).extension();
@@ -378,6 +384,13 @@ RunData open_data(
   return made;
 }
 
+data::BadPolicy bad_policy_of(const config::Data& asked) {
+  if (const auto policy = value_of(kBadPolicies, asked.bad)) return *policy;
+  throw Error(
+      cat("[config] data.bad cannot be \"", asked.bad, "\"."),
+      "It can be error, skip or replace.");
+}
+
 data::LoaderOptions loader_options(
     const config::Config& config,
     const InputFormat& layout,
@@ -388,9 +401,7 @@ data::LoaderOptions loader_options(
   options.shuffle = train;
   options.drop_last = train && config.train.drop_last;
   options.seed = static_cast<std::uint64_t>(config.seed);
-  options.bad = config.data.bad == "skip" ? data::BadPolicy::skip
-      : config.data.bad == "replace"      ? data::BadPolicy::replace
-                                          : data::BadPolicy::error;
+  options.bad = bad_policy_of(config.data);
   options.element = layout.bytes ? data::Element::u8 : data::Element::f32;
   options.channels_last = layout.channels_last;
   options.workers = static_cast<int>(config.loader.workers.value_or(0));
