@@ -17,7 +17,7 @@ struct Word {
 };
 
 template <class Enum, std::size_t N>
-const char* word_of(const Word<Enum> (&words)[N], Enum value) {
+const char* enum_text(const Word<Enum> (&words)[N], Enum value) {
   for (const Word<Enum>& word : words)
     if (word.value == value) return word.text;
   throw Bug("an enum's value outside its table of words");
@@ -25,7 +25,7 @@ const char* word_of(const Word<Enum> (&words)[N], Enum value) {
 
 // No value if the text is none of the words.
 template <class Enum, std::size_t N>
-std::optional<Enum> value_of(
+std::optional<Enum> enum_value(
     const Word<Enum> (&words)[N],
     std::string_view text) {
   for (const Word<Enum>& word : words)

@@ -45,43 +45,43 @@ constexpr std::string_view kAuto = "auto";
 } // namespace
 
 const char* to_text(Layout layout) {
-  return word_of(kLayouts, layout);
+  return enum_text(kLayouts, layout);
 }
 
 std::optional<Layout> layout_from_text(std::string_view text) {
-  return value_of(kLayouts, text);
+  return enum_value(kLayouts, text);
 }
 
 const char* to_text(Precision precision) {
-  return word_of(kPrecisions, precision);
+  return enum_text(kPrecisions, precision);
 }
 
 std::optional<Precision> precision_from_text(std::string_view text) {
-  return value_of(kPrecisions, text);
+  return enum_value(kPrecisions, text);
 }
 
 const char* to_text(NanPolicy policy) {
-  return word_of(kNanPolicies, policy);
+  return enum_text(kNanPolicies, policy);
 }
 
 std::optional<NanPolicy> nan_policy_from_text(std::string_view text) {
-  return value_of(kNanPolicies, text);
+  return enum_value(kNanPolicies, text);
 }
 
 const char* to_text(Recompute recompute) {
-  return word_of(kRecomputes, recompute);
+  return enum_text(kRecomputes, recompute);
 }
 
 std::optional<Recompute> recompute_from_text(std::string_view text) {
-  return value_of(kRecomputes, text);
+  return enum_value(kRecomputes, text);
 }
 
 const char* to_text(HeadChoice head) {
-  return word_of(kHeads, head);
+  return enum_text(kHeads, head);
 }
 
 std::optional<HeadChoice> head_from_text(std::string_view text) {
-  return value_of(kHeads, text);
+  return enum_value(kHeads, text);
 }
 
 std::optional<Layout> layout_of(const Config& config) {

@@ -22,7 +22,7 @@ inline constexpr Word<DeviceKind> kDeviceKinds[] = {
     {DeviceKind::sim, "sim"}};
 
 inline DeviceKind device_kind(std::string_view device) {
-  return value_of(kDeviceKinds, device.substr(0, device.find(':')))
+  return enum_value(kDeviceKinds, device.substr(0, device.find(':')))
       .value_or(DeviceKind::other);
 }
 

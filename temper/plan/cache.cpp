@@ -4,6 +4,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "temper/base/clock.h"
 #include "temper/base/digest/hash.h"
 #include "temper/base/error.h"
 #include "temper/base/file/atomic_file.h"
@@ -85,12 +86,6 @@ too_old(const RememberedPlan& entry, double now_s, double max_age_days) {
   if (max_age_days > 0 && age_s > max_age_days * kDay_s)
     return cat("it is ", decimals(age_s / kDay_s, 0), " days old");
   return "";
-}
-
-double seconds_since_1970() {
-  return std::chrono::duration<double>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
 }
 
 // Makes room for one more.

@@ -6,6 +6,7 @@
 #include <new>
 #include <utility>
 
+#include "temper/base/clock.h"
 #include "temper/base/statistics.h"
 #include "temper/base/text.h"
 #include "temper/plan/compare.h"
@@ -26,12 +27,6 @@ constexpr double kSpreadOfOne = 0.25;
 double deadline_s(const Setting& setting, double patience_s) {
   constexpr double kADay = 86'400;
   return setting.on_cpu() ? kADay : patience_s;
-}
-
-double steady_seconds() {
-  return std::chrono::duration<double>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
 }
 
 } // namespace

@@ -385,7 +385,7 @@ RunData open_data(
 }
 
 data::BadPolicy bad_policy_of(const config::Data& asked) {
-  if (const auto policy = value_of(kBadPolicies, asked.bad)) return *policy;
+  if (const auto policy = enum_value(kBadPolicies, asked.bad)) return *policy;
   throw Error(
       cat("[config] data.bad cannot be \"", asked.bad, "\"."),
       "It can be error, skip or replace.");
