@@ -42,7 +42,7 @@ TEST(Spawn, GivesAProgramItsNameStreamAndVariables) {
 
 TEST(Spawn, BlocksTheSignalsThatAreNamedAndNoOthers) {
   ProgramStart start;
-  start.blocked = {SIGTERM};
+  start.blocked = std::vector<int>{SIGTERM};
   EXPECT_EQ(end_of(start, "kill -TERM $$; echo alive").output, "alive\n");
   const Ended died = end_of(start, "kill -USR1 $$; echo alive");
   EXPECT_EQ(died.output, "");
