@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "temper/base/statistics.h"
 #include "temper/libtorch/facts.h"
 #include "temper/memory/cpu_allocator.h"
 #include "temper/train/engine/make_engine.h"
@@ -33,11 +34,6 @@ Cost now() {
   return {
       ms(usage.ru_utime) + ms(usage.ru_stime),
       static_cast<double>(usage.ru_minflt)};
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 } // namespace

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "resnet18.h"
+#include "temper/base/statistics.h"
 #include "temper/model/executor/executor.h"
 #include "temper/model/zoo/zoo.h"
 
@@ -44,11 +45,6 @@ double seconds_of(const Step& step, int times) {
   for (int i = 0; i < times; ++i)
     step();
   return (cpu_seconds() - begin) / times;
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 // Training mode in both cases, so that the same kernels run.

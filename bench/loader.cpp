@@ -24,6 +24,7 @@
 
 #include "temper/base/file/file.h"
 #include "temper/base/process/process.h"
+#include "temper/base/statistics.h"
 #include "temper/base/text.h"
 #include "temper/data/codec/decode.h"
 #include "temper/data/loader/loader.h"
@@ -172,12 +173,6 @@ std::vector<std::string> jpeg_files(const fs::path& folder) {
   return files;
 }
 
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
 struct Line {
   std::string name;
   std::function<std::optional<Speed>(int workers)> run;
@@ -190,7 +185,7 @@ struct Line {
 void print(const std::vector<Line>& lines) {
   std::map<std::string, double> figures;
   for (const auto& line : lines)
-    figures[line.name] = median(line.per_core_s);
+    figures[line.name] = line.per_core_s.empty() ? 0 : median(line.per_core_s);
   std::printf(
       "\n%-34s %14s %12s %10s %8s\n",
       "",

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "temper/base/clock.h"
 #include "temper/base/text.h"
 #include "temper/journal/journal.h"
 #include "temper/machine/system_watch.h"
@@ -23,10 +24,6 @@ namespace {
 namespace fs = std::filesystem;
 using namespace temper;
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 // Of all threads: what a follower takes, it takes from training.
 double cpu_s() {

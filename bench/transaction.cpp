@@ -17,6 +17,7 @@
 #include <functional>
 #include <vector>
 
+#include "temper/base/statistics.h"
 #include "temper/model/executor/executor.h"
 #include "temper/model/zoo/zoo.h"
 #include "temper/train/optimizer/buffer_backup.h"
@@ -43,11 +44,6 @@ double seconds_of(const std::function<void()>& work, int times) {
   for (int i = 0; i < times; ++i)
     work();
   return (cpu_seconds() - begin) / times;
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 model::ZooOptions options_of(const std::string& name) {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "temper/base/clock.h"
 #include "temper/base/error.h"
 
 namespace temper::checkpoint {
@@ -94,9 +95,7 @@ Written BackgroundWriter::write(const Job& job) {
     written.failed = error.what();
     if (written.failed.empty()) written.failed = "for an unknown reason.";
   }
-  written.seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
-          .count();
+  written.seconds = seconds_since(begin);
   return written;
 }
 

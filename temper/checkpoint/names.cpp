@@ -1,5 +1,6 @@
 #include "temper/checkpoint/names.h"
 
+#include "temper/base/checkpoint_name.h"
 #include "temper/base/text.h"
 
 namespace temper::checkpoint {
@@ -10,7 +11,7 @@ constexpr std::string_view kEarlier = ".before";
 } // namespace
 
 std::string folder_name(std::int64_t update) {
-  return cat("step-", update);
+  return checkpoint_name(update);
 }
 
 std::string earlier_name(std::int64_t update) {
@@ -26,8 +27,9 @@ std::string leaving_name(std::int64_t update) {
 }
 
 std::optional<std::int64_t> update_of(const std::string& name) {
-  if (!starts_with(name, "step-")) return std::nullopt;
-  const auto number = parse_int(std::string_view(name).substr(5));
+  if (!names_checkpoint(name)) return std::nullopt;
+  const auto number =
+      parse_int(std::string_view(name).substr(kCheckpointPrefix.size()));
   // "step-007" is not a name that we give.
   return number && *number >= 0 && folder_name(*number) == name ? number
                                                                 : std::nullopt;
@@ -39,8 +41,8 @@ std::optional<std::int64_t> earlier_update_of(const std::string& name) {
 }
 
 bool is_debris(const std::string& name) {
-  return starts_with(name, ".step-") || starts_with(name, "latest.tmp.") ||
-      starts_with(name, "best.tmp.");
+  return name.starts_with(cat(".", kCheckpointPrefix)) ||
+      name.starts_with("latest.tmp.") || name.starts_with("best.tmp.");
 }
 
 std::vector<std::string> names_in(const std::filesystem::path& folder) {

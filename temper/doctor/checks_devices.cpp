@@ -4,6 +4,7 @@
 #include "temper/base/text.h"
 #include "temper/doctor/checks.h"
 #include "temper/doctor/mps_floor.h"
+#include "temper/machine/device_kind.h"
 
 namespace temper::doctor {
 namespace {
@@ -78,8 +79,9 @@ Check device_row(
     return check;
   }
   check.found = cat(model, "does not work: ", device.why_not);
-  const bool cuda = starts_with(device.device, "cuda");
-  const bool there = device.device == "cpu" ||
+  const bool cuda =
+      machine::device_kind(device.device) == machine::DeviceKind::cuda;
+  const bool there = machine::is_cpu(device.device) ||
       has_gpu(evidence.machine, cuda ? "nvidia" : "apple");
   check.verdict = there ? Verdict::bad : Verdict::note;
   if (cuda)
@@ -87,13 +89,15 @@ Check device_row(
         ? "Check the driver with nvidia-smi; it must be as new as the CUDA "
           "this LibTorch was built for."
         : "";
-  else if (device.device == "mps" && !evidence.machine.platform.vm.empty()) {
+  else if (
+      machine::device_kind(device.device) == machine::DeviceKind::mps &&
+      !evidence.machine.platform.vm.empty()) {
     check.verdict = Verdict::warn;
     check.advice =
         "Virtual machines report MPS without a GPU behind it; temper takes "
         "the CPU.";
     check.source = "pytorch#125197";
-  } else if (device.device == "mps")
+  } else if (machine::device_kind(device.device) == machine::DeviceKind::mps)
     check.advice =
         "Restart the Mac if it worked before; else update macOS and LibTorch.";
   else

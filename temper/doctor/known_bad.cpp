@@ -6,12 +6,12 @@ namespace {
 using machine::Machine;
 
 bool chip_is_m1_or_m2(const PythonReport&, const Machine& machine) {
-  return starts_with(machine.cpu.model, "Apple M1") ||
-      starts_with(machine.cpu.model, "Apple M2");
+  return machine.cpu.model.starts_with("Apple M1") ||
+      machine.cpu.model.starts_with("Apple M2");
 }
 
 bool chip_is_m5(const PythonReport&, const Machine& machine) {
-  return starts_with(machine.cpu.model, "Apple M5");
+  return machine.cpu.model.starts_with("Apple M5");
 }
 
 bool python_is_translated(const PythonReport& report, const Machine&) {

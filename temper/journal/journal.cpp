@@ -10,6 +10,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "temper/base/clock.h"
 #include "temper/base/error.h"
 #include "temper/base/file/sync.h"
 #include "temper/base/log.h"
@@ -53,11 +54,6 @@ constexpr std::size_t kPiece = std::size_t{256} << 10;
           "--resume ",
           path.parent_path().string(),
           "."));
-}
-
-double now_s() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration<double>(now).count();
 }
 
 // Where the last whole line ends; what is behind it was cut off by a crash.
@@ -123,7 +119,7 @@ int Journal::write_held() {
 }
 
 void Journal::append(Event event) {
-  if (event.time_s == 0) event.time_s = now_s();
+  if (event.time_s == 0) event.time_s = seconds_since_1970();
   const std::lock_guard lock(mutex_);
   const bool held_before = !held_.empty();
   held_ += to_line(event) + "\n";

@@ -2,22 +2,22 @@
 
 #include <algorithm>
 
+#include "temper/journal/event_fields.h"
+#include "temper/journal/event_kinds.h"
 #include "temper/journal/journal.h"
 
 namespace temper::journal {
 namespace {
 
-constexpr const char* kNumber = "number";
-
 bool is_aside(const Event& event) {
-  return event.kind == "death" || event.kind == "hang";
+  return event.kind == kinds::kDeath || event.kind == kinds::kHang;
 }
 
 } // namespace
 
 void set_aside(const RunDirectory& directory, Event event) {
   const auto number = static_cast<std::int64_t>(all_aside(directory).size());
-  event.fields.insert(event.fields.begin(), {kNumber, number + 1});
+  event.fields.insert(event.fields.begin(), {fields::kNumber, number + 1});
   Journal file(directory.restarts());
   file.append(std::move(event));
   file.sync();
@@ -38,14 +38,14 @@ std::vector<Event> missing_aside(const RunDirectory& directory) {
     if (some.empty()) break;
     for (const Event& event : some)
       if (is_aside(event))
-        last = std::max(last, event.count(kNumber).value_or(0));
+        last = std::max(last, event.count(fields::kNumber).value_or(0));
   }
   events.erase(
       std::remove_if(
           events.begin(),
           events.end(),
           [&](const Event& event) {
-            return event.count(kNumber).value_or(0) <= last;
+            return event.count(fields::kNumber).value_or(0) <= last;
           }),
       events.end());
   return events;

@@ -4,11 +4,14 @@
 #include <array>
 #include <cctype>
 #include <ctime>
-#include <random>
 
+#include "temper/base/checkpoint_name.h"
 #include "temper/base/error.h"
+#include "temper/base/hex.h"
 #include "temper/base/nearest.h"
 #include "temper/base/text.h"
+#include "temper/journal/event_fields.h"
+#include "temper/journal/event_kinds.h"
 #include "temper/journal/journal.h"
 
 namespace temper::journal {
@@ -44,16 +47,6 @@ std::string stamp() {
   return text.data();
 }
 
-// No part of the results.
-std::string random_hex(int digits) {
-  std::random_device device;
-  constexpr const char* kHex = "0123456789abcdef";
-  std::string out;
-  for (int i = 0; i < digits; ++i)
-    out += kHex[device() & 15];
-  return out;
-}
-
 // Names that mean something else where a run is named.
 void check_name(const std::string& name) {
   const auto refuse = [&](const char* why, const char* hint) {
@@ -68,7 +61,7 @@ void check_name(const std::string& name) {
     refuse("it is a path", "Name a run with run.name, its place with run.dir.");
   const char* another = "Choose another run.name.";
   if (name == "latest") refuse("it means the newest of all runs", another);
-  if (starts_with(name, "-")) refuse("it looks like an option", another);
+  if (name.starts_with("-")) refuse("it looks like an option", another);
   if (std::any_of(name.begin(), name.end(), [](char c) {
         return std::iscntrl(static_cast<unsigned char>(c)) != 0;
       }))
@@ -90,10 +83,11 @@ bool never_began(const RunDirectory& run) {
   constexpr std::size_t kBeforeTheFirstStep = 100; // events, at most
   bool failed = false;
   for (const Event& event : Follower(run.journal()).read(kBeforeTheFirstStep)) {
-    if (event.kind == "step" || event.kind == "epoch" ||
-        event.kind == "checkpoint")
+    if (event.kind == kinds::kStep || event.kind == kinds::kEpoch ||
+        event.kind == kinds::kCheckpoint)
       return false;
-    failed = event.kind == "end" && event.text("status") == "failed";
+    failed = event.kind == kinds::kEnd &&
+        event.text(fields::kStatus) == statuses::kFailed;
   }
   return failed;
 }
@@ -160,7 +154,7 @@ bool is_run(const RunDirectory& directory) {
   const fs::directory_iterator checkpoints(directory.checkpoints(), failed);
   return std::any_of(
       begin(checkpoints), end(checkpoints), [](const auto& entry) {
-        return starts_with(entry.path().filename().string(), "step-");
+        return names_checkpoint(entry.path().filename().string());
       });
 }
 
@@ -200,10 +194,9 @@ RunDirectory find_run(const fs::path& parent, const std::string& wanted) {
     const std::string name = run.name();
     names.push_back(name);
     if (name == wanted) return run;
-    const bool ends = name.size() >= wanted.size() &&
-        name.compare(name.size() - wanted.size(), wanted.size(), wanted) == 0;
     if (!wanted.empty() &&
-        (starts_with(name, wanted) || ends || is_part_of(wanted, name)))
+        (name.starts_with(wanted) || name.ends_with(wanted) ||
+         is_part_of(wanted, name)))
       found.push_back(run);
   }
   if (found.size() == 1) return found[0];

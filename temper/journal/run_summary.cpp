@@ -6,6 +6,8 @@
 
 #include "temper/base/file/file.h"
 #include "temper/base/text.h"
+#include "temper/journal/event_fields.h"
+#include "temper/journal/event_kinds.h"
 #include "temper/journal/journal.h"
 #include "temper/journal/run_lock.h"
 
@@ -39,8 +41,8 @@ void take_plan(RunSummary& summary, const std::string& text) {
 
 void take_run(RunSummary& summary, const Event& event) {
   summary.began_s = event.time_s;
-  summary.config = config_keys(event.text("config").value_or(""));
-  take_plan(summary, event.json("plan").value_or(""));
+  summary.config = config_keys(event.text(fields::kConfig).value_or(""));
+  take_plan(summary, event.json(fields::kPlan).value_or(""));
 }
 
 void take_files(RunSummary& summary) {
@@ -57,9 +59,10 @@ struct Sessions {
   bool ended = false; // and said so
 
   void see(const Event& event) {
-    if (event.kind == "resume") ended = false;
-    if (event.kind == "end") ended = event.number("seconds").has_value();
-    if (event.kind == "run" || event.kind == "resume") {
+    if (event.kind == kinds::kResume) ended = false;
+    if (event.kind == kinds::kEnd)
+      ended = event.number(fields::kSeconds).has_value();
+    if (event.kind == kinds::kRun || event.kind == kinds::kResume) {
       before_s += last_s - begin_s;
       begin_s = event.time_s;
     }
@@ -71,25 +74,25 @@ struct Sessions {
 };
 
 void take(RunSummary& summary, const Event& event) {
-  if (event.kind == "run") take_run(summary, event);
-  if (event.kind == "resume") summary.status = "unfinished";
-  if (event.kind == "step") {
-    summary.updates = event.count("step").value_or(0);
-    summary.loss = event.number("loss").value_or(std::nan(""));
+  if (event.kind == kinds::kRun) take_run(summary, event);
+  if (event.kind == kinds::kResume) summary.status = "unfinished";
+  if (event.kind == kinds::kStep) {
+    summary.updates = event.count(fields::kStep).value_or(0);
+    summary.loss = event.number(fields::kLoss).value_or(std::nan(""));
   }
-  if (event.kind == "epoch") {
-    summary.updates = event.count("update").value_or(0);
-    summary.epochs = event.count("epoch").value_or(0) + 1;
-    summary.samples_per_s = event.number("samples_per_s").value_or(0);
+  if (event.kind == kinds::kEpoch) {
+    summary.updates = event.count(fields::kUpdate).value_or(0);
+    summary.epochs = event.count(fields::kEpoch).value_or(0) + 1;
+    summary.samples_per_s = event.number(fields::kSamplesPerS).value_or(0);
     summary.epoch_events.push_back(event);
   }
-  if (event.kind == "end") {
-    summary.status = event.text("status").value_or("");
-    summary.why = event.text("why").value_or("");
-    summary.best_metric = event.text("best_metric").value_or("");
-    summary.best = event.number("best").value_or(std::nan(""));
-    summary.seconds = event.number("seconds").value_or(summary.seconds);
-    summary.updates = event.count("updates").value_or(summary.updates);
+  if (event.kind == kinds::kEnd) {
+    summary.status = event.text(fields::kStatus).value_or("");
+    summary.why = event.text(fields::kWhy).value_or("");
+    summary.best_metric = event.text(fields::kBestMetric).value_or("");
+    summary.best = event.number(fields::kBest).value_or(std::nan(""));
+    summary.seconds = event.number(fields::kSeconds).value_or(summary.seconds);
+    summary.updates = event.count(fields::kUpdates).value_or(summary.updates);
   }
 }
 

@@ -6,8 +6,12 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "temper/base/checkpoint_name.h"
+#include "temper/base/cut_text.h"
 #include "temper/base/file/atomic_file.h"
 #include "temper/base/text.h"
+#include "temper/journal/event_fields.h"
+#include "temper/journal/event_kinds.h"
 #include "temper/journal/journal.h"
 #include "temper/journal/restart_log.h"
 #include "temper/journal/thinned.h"
@@ -25,14 +29,14 @@ constexpr std::size_t kLongestText = 300;
 
 // What went wrong or was changed because of it, as marks.
 constexpr const char* kMarks[] = {
-    "incident",
-    "retry",
-    "rollback",
-    "micro_batch",
-    "leak",
-    "checkpoint_failed",
-    "hang",
-    "death"};
+    kinds::kIncident,
+    kinds::kRetry,
+    kinds::kRollback,
+    kinds::kMicroBatch,
+    kinds::kLeak,
+    kinds::kCheckpointFailed,
+    kinds::kHang,
+    kinds::kDeath};
 
 // A curve: a field of a kind of event.
 struct Curve {
@@ -41,16 +45,16 @@ struct Curve {
   const char* shown;
 };
 constexpr Curve kCurves[] = {
-    {"step", "samples_per_s", "samples/s"},
-    {"step", "wait", "waiting for data (share)"},
-    {"step", "memory_bytes", "tensors (bytes)"},
-    {"system", "cpu_utilization_percentage", "CPU (%)"},
-    {"system", "process_memory_megabytes", "process (MB)"},
-    {"system", "gpu_0_utilization_percentage", "GPU 0 (%)"}};
+    {kinds::kStep, fields::kSamplesPerS, "samples/s"},
+    {kinds::kStep, fields::kWait, "waiting for data (share)"},
+    {kinds::kStep, fields::kMemoryBytes, "tensors (bytes)"},
+    {kinds::kSystem, "cpu_utilization_percentage", "CPU (%)"},
+    {kinds::kSystem, "process_memory_megabytes", "process (MB)"},
+    {kinds::kSystem, "gpu_0_utilization_percentage", "GPU 0 (%)"}};
 
 std::string shortened(const std::string& text) {
   return text.size() <= kLongestText ? text
-                                     : cat(text.substr(0, kLongestText), "...");
+                                     : cat(cut_text(text, kLongestText), "...");
 }
 
 // As the journal writes numbers that JSON has no word for.
@@ -69,7 +73,8 @@ json arguments_of(const Event& event) {
     if (const auto* number = std::get_if<double>(&value))
       made[name] = plain_number(*number);
     if (const auto* text = std::get_if<std::string>(&value))
-      if (name != "config" && name != "writer") made[name] = shortened(*text);
+      if (name != fields::kConfig && name != fields::kWriter)
+        made[name] = shortened(*text);
   }
   return made;
 }
@@ -88,17 +93,18 @@ class Trace {
 
   void see(const Event& event) {
     if (!std::isfinite(event.time_s)) return;
-    if (event.kind == "run" || event.kind == "resume") return begin(event);
+    if (event.kind == kinds::kRun || event.kind == kinds::kResume)
+      return begin(event);
     if (!session_) return;
     if (std::find(std::begin(kMarks), std::end(kMarks), event.kind) !=
         std::end(kMarks)) {
       marks_.add(event);
       // A death is journaled by the session after it.
-      if (event.kind == "death" || event.kind == "hang") return;
+      if (event.kind == kinds::kDeath || event.kind == kinds::kHang) return;
     }
     session_->end_us = std::max(session_->end_us, us(event.time_s));
-    if (event.kind == "epoch") epoch(event);
-    if (event.kind == "checkpoint") checkpoints_.add(event);
+    if (event.kind == kinds::kEpoch) epoch(event);
+    if (event.kind == kinds::kCheckpoint) checkpoints_.add(event);
     for (const Curve& curve : kCurves)
       if (event.kind == curve.kind)
         if (const auto value = event.number(curve.field);
@@ -161,16 +167,16 @@ class Trace {
 
   void begin(const Event& event) {
     close_session();
-    const double prepared_s = seconds_in(event, "prepare_s");
+    const double prepared_s = seconds_in(event, fields::kPrepareS);
     if (sessions_.seen() == 0) {
       origin_s_ = event.time_s - prepared_s;
-      name_ = cat("temper ", event.text("name").value_or(""));
+      name_ = cat("temper ", event.text(fields::kName).value_or(""));
     }
     Span made;
     made.name = cat("session ", sessions_.seen() + 1);
     made.begin_us = std::max(cursor_us_, us(event.time_s - prepared_s));
     made.end_us = std::max(made.begin_us, us(event.time_s));
-    if (const auto update = event.count("update"))
+    if (const auto update = event.count(fields::kUpdate))
       made.arguments["after_update"] = *update;
     cursor_us_ = made.begin_us;
     if (prepared_s > 0) {
@@ -192,12 +198,12 @@ class Trace {
   }
 
   void epoch(const Event& event) {
-    const double training_s = seconds_in(event, "seconds");
-    const double validation_s = seconds_in(event, "validation_s");
+    const double training_s = seconds_in(event, fields::kSeconds);
+    const double validation_s = seconds_in(event, fields::kValidationS);
     const std::int64_t begin_us =
         std::max(cursor_us_, us(event.time_s - training_s - validation_s));
     const std::int64_t end_us = std::max(begin_us, us(event.time_s));
-    const std::int64_t number = event.count("epoch").value_or(0) + 1;
+    const std::int64_t number = event.count(fields::kEpoch).value_or(0) + 1;
     cursor_us_ = end_us;
     epochs_.add({cat("epoch ", number), begin_us, end_us, arguments_of(event)});
     if (validation_s > 0)
@@ -231,22 +237,23 @@ class Trace {
   // Written beside the training, and told at the step after: it stands beside
   // the other spans, as an asynchronous one.
   json checkpoint(const Event& event, bool end) const {
-    const std::int64_t update = event.count("update").value_or(0);
+    const std::int64_t update = event.count(fields::kUpdate).value_or(0);
     json made{
         {"ph", end ? "e" : "b"},
         {"cat", "checkpoint"},
         {"id", cat(update)},
         {"pid", kProcess},
         {"tid", kThread},
-        {"name", cat("checkpoint step-", update)},
+        {"name", cat("checkpoint ", checkpoint_name(update))},
         {"ts",
-         us(end ? event.time_s : event.time_s - seconds_in(event, "seconds"))}};
+         us(end ? event.time_s
+                : event.time_s - seconds_in(event, fields::kSeconds))}};
     if (!end) made["args"] = arguments_of(event);
     return made;
   }
 
   json mark(const Event& event) const {
-    const auto what = event.text("what");
+    const auto what = event.text(fields::kWhat);
     return {
         {"ph", "i"},
         {"s", "p"},
@@ -306,7 +313,7 @@ bool has_end(const fs::path& journal) {
     break;
   }
   const auto event = from_line(trim(tail));
-  return event && event->kind == "end";
+  return event && event->kind == kinds::kEnd;
 }
 
 } // namespace

@@ -4,6 +4,7 @@
 
 #include "temper/base/nearest.h"
 #include "temper/base/text.h"
+#include "temper/machine/device_kind.h"
 
 namespace temper::machine {
 namespace {
@@ -23,12 +24,8 @@ std::string model_of(const Machine& machine, const char* vendor, int n) {
   return "";
 }
 
-bool is_kind(const std::string& device, const std::string& kind) {
-  return device == kind || starts_with(device, kind + ":");
-}
-
 bool is_gpu(const std::string& device) {
-  return device != "cpu";
+  return !is_cpu(device);
 }
 
 std::string working(const std::vector<DeviceReport>& devices) {
@@ -44,8 +41,9 @@ std::string failures(
     const std::string& kind) {
   std::vector<std::string> reasons;
   for (const auto& device : devices) {
-    const bool wanted =
-        kind == "gpu" ? is_gpu(device.device) : is_kind(device.device, kind);
+    const bool wanted = kind == "gpu"
+        ? is_gpu(device.device)
+        : device_kind(device.device) == device_kind(kind);
     if (wanted && !device.works)
       reasons.push_back(
           cat(device.device, " does not work (", device.why_not, ")"));
@@ -99,7 +97,7 @@ std::optional<Error> unknown_device(const std::string& request) {
   if (std::find(names.begin(), names.end(), request) != names.end())
     return std::nullopt;
   constexpr std::string_view kNumbered = "cuda:";
-  if (starts_with(request, kNumbered) &&
+  if (request.starts_with(kNumbered) &&
       parse_int(request.substr(kNumbered.size())).value_or(-1) >= 0)
     return std::nullopt;
   const auto meant = nearest(request, names);
@@ -131,14 +129,15 @@ std::string choose_device(
     return gpu;
   }
   if (request == "mps") {
-    const std::string mps =
-        first([](const std::string& name) { return is_kind(name, "mps"); });
+    const std::string mps = first([](const std::string& name) {
+      return device_kind(name) == DeviceKind::mps;
+    });
     if (mps.empty()) refuse(request, "MPS in this LibTorch", devices);
     return mps;
   }
   const bool numbered = request != "cuda";
   const std::string cuda = first([&](const std::string& name) {
-    return numbered ? name == request : is_kind(name, "cuda");
+    return numbered ? name == request : device_kind(name) == DeviceKind::cuda;
   });
   if (cuda.empty()) refuse(request, cat(request, " in this LibTorch"), devices);
   return cuda;

@@ -3,15 +3,11 @@
 #include <algorithm>
 #include <chrono>
 
+#include "temper/base/clock.h"
 #include "temper/machine/gauges_system.h"
 
 namespace temper::machine {
 namespace {
-
-double steady_seconds() {
-  using namespace std::chrono;
-  return duration<double>(steady_clock::now().time_since_epoch()).count();
-}
 
 std::optional<double> busy_share(
     const Counters::Busy& before,

@@ -13,7 +13,7 @@ std::vector<std::string> openmp_runtimes(
     const std::string name = std::filesystem::path(path).filename().string();
     for (const char* runtime : {"libgomp", "libomp", "libiomp"})
       // "libomp.so", "libomp-1234.dylib", not "libompl.so"
-      if (starts_with(name, runtime) &&
+      if (name.starts_with(runtime) &&
           name.find_first_of(".-5", std::string(runtime).size()) ==
               std::string(runtime).size())
         found.push_back(path);

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "temper/base/clock.h"
 #include "temper/base/text.h"
 #include "temper/machine/disk.h"
 
@@ -11,11 +12,6 @@ namespace temper::machine {
 namespace {
 
 constexpr double kMegabyte = 1e6;
-
-double now_s() {
-  using namespace std::chrono;
-  return duration<double>(steady_clock::now().time_since_epoch()).count();
-}
 
 // MLflow keeps one decimal.
 double rounded(double value) {
@@ -101,13 +97,13 @@ SystemWatch::SystemWatch(double every_s, std::uint64_t physical_bytes)
     : every_s_(every_s), physical_bytes_(physical_bytes) {
   if (every_s_ <= 0) return;
   gauges_.read(); // rates are over the time since the read before
-  last_s_ = now_s();
+  last_s_ = steady_seconds();
   next_s_ = last_s_ + every_s_;
 }
 
 std::optional<SystemReading> SystemWatch::due() {
   if (every_s_ <= 0) return std::nullopt;
-  const double now = now_s();
+  const double now = steady_seconds();
   if (now < next_s_) return std::nullopt;
   const Sample sample = gauges_.read();
   const double passed = now - last_s_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "temper/base/text.h"
+#include "temper/machine/device_kind.h"
 
 namespace temper::memory {
 namespace {
@@ -87,7 +88,9 @@ void offer_cuda(Least& least, const BudgetRequest& request) {
 Budget budget_for(const BudgetRequest& request) {
   if (request.asked) return {*request.asked, "memory.budget"};
   Least least;
-  const bool unified = request.device == "mps";
+  const auto kind = machine::device_kind(request.device);
+  const bool unified = kind == machine::DeviceKind::mps;
+  const bool shared = kind == machine::DeviceKind::cpu || unified;
   if (request.device_bytes)
     least.offer(*request.device_bytes, 1, "that the device has");
   else if (unified)
@@ -95,11 +98,10 @@ Budget budget_for(const BudgetRequest& request) {
         recommended_bytes(request.machine),
         kShareOfDevice,
         "that Metal recommends to use at most");
-  else if (starts_with(request.device, "cuda"))
+  else if (kind == machine::DeviceKind::cuda)
     offer_cuda(least, request);
-  if (request.device == "cpu" || unified) offer_system(least, request);
+  if (shared) offer_system(least, request);
   Budget found = least.found();
-  const bool shared = request.device == "cpu" || unified;
   if (shared && request.beside_bytes > 0 && found.bytes > 0) {
     found.bytes -= std::min(found.bytes / 2, request.beside_bytes);
     found.why +=

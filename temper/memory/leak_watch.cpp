@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "temper/base/text.h"
+#include "temper/machine/device_kind.h"
 
 namespace temper::memory {
 namespace {
@@ -112,7 +113,7 @@ std::optional<Leak> LeakWatch::see(const LeakSample& now) {
 }
 
 std::optional<Leak> LeakWatch::judge() {
-  const bool host = options_.device == "cpu";
+  const bool host = machine::is_cpu(options_.device);
   const std::vector<Series> all{
       {Suspect::tensors,
        [](const auto& at) { return as_double(at.tensor_bytes); }},
@@ -144,8 +145,9 @@ std::optional<Leak> LeakWatch::judge() {
   told_bytes_ = worst.grown_bytes;
   const bool freed_by_exit =
       worst.suspect == Suspect::outside || worst.suspect == Suspect::driver;
-  worst.restart = options_.device == "mps" && freed_by_exit &&
-      options_.budget_bytes > 0 &&
+  worst.restart =
+      machine::device_kind(options_.device) == machine::DeviceKind::mps &&
+      freed_by_exit && options_.budget_bytes > 0 &&
       as_double(worst.grown_bytes) >
           kRestartPart * as_double(options_.budget_bytes);
   worst.why =

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "temper/base/clock.h"
 #include "temper/base/digest/hash.h"
 #include "temper/base/error.h"
 #include "temper/base/file/atomic_file.h"
@@ -87,12 +88,6 @@ too_old(const RememberedPlan& entry, double now_s, double max_age_days) {
   return "";
 }
 
-double seconds_since_1970() {
-  return std::chrono::duration<double>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
 // Makes room for one more.
 void remove_oldest(const fs::path& folder, std::size_t most) {
   std::vector<std::pair<fs::file_time_type, fs::path>> files;
@@ -119,11 +114,13 @@ std::string PlanKey::text() const {
   hasher.add(static_cast<std::uint64_t>(batch));
   hasher.add(std::string_view(numbers_text(input_shape, "x")));
   hasher.add(std::string_view(requests.device));
-  hasher.add(std::string_view(requests.layout));
-  hasher.add(std::string_view(requests.precision));
+  const auto add_word = [&](const auto& choice) {
+    hasher.add(std::string_view(choice ? to_text(*choice) : "auto"));
+  };
+  add_word(requests.layout);
+  add_word(requests.precision);
   hasher.add(static_cast<std::uint64_t>(requests.threads.value_or(0)));
-  std::string digits = cat(std::hex, hasher.value());
-  return std::string(kKeyDigits - digits.size(), '0') + digits;
+  return hex_text(hasher.value());
 }
 
 std::string machine_fingerprint(const machine::Machine& machine) {
@@ -211,7 +208,7 @@ std::vector<RememberedPlan> PlanCache::list() const {
 int PlanCache::clear(const std::string& key_begin) const {
   int gone = 0;
   for (const fs::path& file : plan_files(folder_)) {
-    if (!starts_with(file.stem().string(), key_begin)) continue;
+    if (!file.stem().string().starts_with(key_begin)) continue;
     std::error_code error;
     if (fs::remove(file, error)) ++gone;
     if (error)

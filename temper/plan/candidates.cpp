@@ -9,14 +9,11 @@
 namespace temper::plan {
 namespace {
 
+using machine::DeviceKind;
 using machine::Machine;
 
-bool is_auto(const std::string& word) {
-  return word == "auto" || word == "any";
-}
-
 bool is_mps(const std::string& device) {
-  return starts_with(device, "mps");
+  return machine::device_kind(device) == DeviceKind::mps;
 }
 
 bool has_feature(const Machine& machine, const char* name) {
@@ -31,7 +28,7 @@ int apple_generation(const Machine& machine) {
     names.push_back(gpu.model);
   for (const std::string& name : names) {
     constexpr std::string_view kFront = "Apple M";
-    if (!starts_with(name, kFront)) continue;
+    if (!name.starts_with(kFront)) continue;
     const auto version = parse_version(name.substr(kFront.size()));
     if (version) return version->major;
   }
@@ -45,19 +42,17 @@ Version torch_version(const Machine& machine) {
 // Empty: the layout may be tried. Gradients of convolutions and BatchNorm are
 // wrong there in some versions, and not fixed in any that is known
 // (pytorch#140902, #174269, #175251).
-std::string layout_trouble(
-    const std::string& device,
-    const std::string& layout) {
-  if (layout == "channels_last" && is_mps(device))
+std::string layout_trouble(const std::string& device, Layout layout) {
+  if (layout == Layout::channels_last && is_mps(device))
     return "gives wrong gradients on MPS (pytorch#174269)";
   return "";
 }
 
-std::string mps_trouble(const Machine& machine, const std::string& precision) {
+std::string mps_trouble(const Machine& machine, Precision precision) {
   const Version torch = torch_version(machine);
   const std::string has = cat("this is ", machine.libtorch.version);
   // Before 2.5 autocast on MPS is accepted and does nothing.
-  if (precision == "fp16")
+  if (precision == Precision::fp16)
     return torch < Version{2, 5, 0}
         ? cat("needs LibTorch 2.5 or newer on MPS, ", has)
         : "";
@@ -76,11 +71,11 @@ std::string mps_trouble(const Machine& machine, const std::string& precision) {
 std::string precision_trouble(
     const Machine& machine,
     const std::string& device,
-    const std::string& precision) {
-  if (precision == "fp32") return "";
+    Precision precision) {
+  if (precision == Precision::fp32) return "";
   if (is_mps(device)) return mps_trouble(machine, precision);
-  if (device == "sim") return "is nothing the simulated device has";
-  if (device == "cpu" && precision == "fp16")
+  if (machine::is_sim(device)) return "is nothing the simulated device has";
+  if (machine::is_cpu(device) && precision == Precision::fp16)
     return "is not for training on a CPU: autocast there has bf16 only";
   return "";
 }
@@ -89,8 +84,8 @@ std::string precision_trouble(
 std::string precision_doubt(
     const Machine& machine,
     const std::string& device,
-    const std::string& precision) {
-  if (device != "cpu" || precision != "bf16") return "";
+    Precision precision) {
+  if (!machine::is_cpu(device) || precision != Precision::bf16) return "";
   for (const char* fast : {"amx_bf16", "avx512_bf16", "bf16", "svebf16"})
     if (has_feature(machine, fast)) return "";
   return "is slower than fp32: this processor has no bf16 instructions";
@@ -99,14 +94,15 @@ std::string precision_doubt(
 // The first of each kind that works: several GPUs of one machine are alike.
 std::vector<std::string> devices_for(
     const std::vector<machine::DeviceReport>& devices,
-    const std::string& asked,
+    const Requests& asked,
     std::vector<RuledOut>& ruled_out) {
-  if (!is_auto(asked)) return {machine::choose_device(asked, devices)};
+  if (!asked.any_device())
+    return {machine::choose_device(asked.device, devices)};
   std::vector<std::string> names;
   std::vector<std::string> kinds;
   for (const auto& each : devices) {
     const std::string kind = each.device.substr(0, each.device.find(':'));
-    if (!each.works && each.device != "cpu") {
+    if (!each.works && !machine::is_cpu(each.device)) {
       ruled_out.push_back({each.device, cat("does not work: ", each.why_not)});
       continue;
     }
@@ -127,7 +123,7 @@ std::vector<int> threads_for(
     std::optional<int> asked) {
   if (asked) return {*asked};
   const int fast = machine::fast_threads(cpu);
-  if (device != "cpu") return {fast};
+  if (!machine::is_cpu(device)) return {fast};
   const int usable = std::max(1, static_cast<int>(cpu.usable));
   std::vector<int> counts{fast};
   for (const int more : {std::min(cpu.physical, usable), 1})
@@ -137,11 +133,17 @@ std::vector<int> threads_for(
   return counts;
 }
 
-std::vector<std::string> words(
-    const std::string& asked,
-    std::vector<std::string> all) {
-  if (!is_auto(asked)) return {asked};
-  return all;
+constexpr Layout kLayouts[] = {Layout::contiguous, Layout::channels_last};
+constexpr Precision kPrecisions[] = {
+    Precision::fp32,
+    Precision::bf16,
+    Precision::fp16};
+
+// What is asked for, or all there are.
+template <class Enum, std::size_t N>
+std::vector<Enum> choices(std::optional<Enum> asked, const Enum (&all)[N]) {
+  if (asked) return {*asked};
+  return {std::begin(all), std::end(all)};
 }
 
 [[noreturn]] void refuse_requests(
@@ -152,24 +154,25 @@ std::vector<std::string> words(
   std::vector<std::string> instead;
   for (const std::string& device : devices) {
     std::vector<std::string> precisions;
-    for (const char* precision : {"fp32", "bf16", "fp16"})
+    for (const Precision precision : kPrecisions)
       if (precision_trouble(machine, device, precision).empty())
-        precisions.emplace_back(precision);
-    if (!is_auto(asked.precision)) {
-      const auto why = precision_trouble(machine, device, asked.precision);
+        precisions.emplace_back(to_text(precision));
+    if (asked.precision) {
+      const auto why = precision_trouble(machine, device, *asked.precision);
       if (!why.empty()) {
-        reasons.push_back(cat(asked.precision, " ", why));
+        reasons.push_back(cat(to_text(*asked.precision), " ", why));
         instead.push_back(
             cat("precision ", join(precisions, " or "), " on ", device));
         continue;
       }
     }
+    const Layout layout = asked.layout.value_or(Layout::channels_last);
     reasons.push_back(
-        cat(asked.layout, " ", layout_trouble(device, asked.layout)));
+        cat(to_text(layout), " ", layout_trouble(device, layout)));
     instead.push_back(cat("layout contiguous on ", device));
   }
   std::string hint = cat("Possible here: ", join(instead, "; "));
-  if (asked.layout == "channels_last" && !is_auto(asked.device))
+  if (asked.layout == Layout::channels_last && !asked.any_device())
     hint += "; layout channels_last on cpu";
   throw Error(
       cat("[plan] what is asked for cannot be had on ",
@@ -183,9 +186,9 @@ std::vector<std::string> words(
 // Which to try first when time is short: the GPU, then the CPU's fast cores;
 // half precision after full, one thread last.
 int promise(const Setting& setting, int fast) {
-  int rank = setting.device == "cpu" ? 1 : 0;
-  if (setting.device == "cpu" && setting.layout == "contiguous") rank += 1;
-  if (setting.precision != "fp32") rank += 4;
+  int rank = setting.on_cpu() ? 1 : 0;
+  if (setting.on_cpu() && setting.layout == Layout::contiguous) rank += 1;
+  if (setting.precision != Precision::fp32) rank += 4;
   if (setting.threads != fast) rank += setting.threads == 1 ? 16 : 8;
   return rank;
 }
@@ -195,8 +198,8 @@ int promise(const Setting& setting, int fast) {
 Requests requests_of(const config::Config& config) {
   Requests asked;
   asked.device = config.device;
-  asked.layout = config.layout;
-  asked.precision = config.precision;
+  asked.layout = config::layout_of(config);
+  asked.precision = config::precision_of(config);
   if (config.threads) asked.threads = static_cast<int>(*config.threads);
   return asked;
 }
@@ -207,7 +210,7 @@ Candidates find_candidates(
     const Requests& asked) {
   Candidates found;
   found.asked = asked;
-  const auto names = devices_for(devices, asked.device, found.ruled_out);
+  const auto names = devices_for(devices, asked, found.ruled_out);
   const int fast = machine::fast_threads(machine.cpu);
   const auto rule_out = [&](const std::string& device,
                             const std::string& what,
@@ -215,28 +218,26 @@ Candidates find_candidates(
     found.ruled_out.push_back({cat(device, ", ", what), cat(what, " ", why)});
   };
   for (const std::string& device : names) {
-    std::vector<std::string> layouts;
-    for (const auto& each :
-         words(asked.layout, {"contiguous", "channels_last"})) {
-      const auto why = layout_trouble(device, each);
+    std::vector<Layout> layouts;
+    for (const Layout layout : choices(asked.layout, kLayouts)) {
+      const auto why = layout_trouble(device, layout);
       if (why.empty())
-        layouts.push_back(each);
+        layouts.push_back(layout);
       else
-        rule_out(device, each, why);
+        rule_out(device, to_text(layout), why);
     }
-    for (const auto& precision :
-         words(asked.precision, {"fp32", "bf16", "fp16"})) {
+    for (const Precision precision : choices(asked.precision, kPrecisions)) {
       auto why = precision_trouble(machine, device, precision);
-      if (why.empty() && is_auto(asked.precision))
+      if (why.empty() && !asked.precision)
         why = precision_doubt(machine, device, precision);
       if (!why.empty()) {
-        rule_out(device, precision, why);
+        rule_out(device, to_text(precision), why);
         continue;
       }
       // Half precision is about the arithmetic: fewer combinations are enough.
       auto threads = threads_for(machine.cpu, device, asked.threads);
-      if (precision != "fp32" && is_auto(asked.precision)) threads.resize(1);
-      for (const std::string& layout : layouts)
+      if (precision != Precision::fp32 && !asked.precision) threads.resize(1);
+      for (const Layout layout : layouts)
         for (const int count : threads)
           found.settings.push_back({device, layout, count, precision});
     }

@@ -15,12 +15,17 @@
 
 namespace temper::plan {
 
-// What the config asks for: each "auto" or fixed.
+// What the config asks for. No value: "auto", the plan decides.
 struct Requests {
   std::string device = "auto"; // auto, any, cpu, gpu, mps, cuda, cuda:N, sim
-  std::string layout = "auto"; // auto, contiguous, channels_last
-  std::string precision = "fp32"; // auto, fp32, bf16, fp16
+  std::optional<Layout> layout;
+  std::optional<Precision> precision = Precision::fp32;
   std::optional<int> threads;
+
+  // Whether a device of any kind will do.
+  bool any_device() const {
+    return device == "auto" || device == "any";
+  }
   friend bool operator==(const Requests&, const Requests&) = default;
 };
 

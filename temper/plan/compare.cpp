@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "temper/base/statistics.h"
+
 namespace temper::plan {
 namespace {
 
@@ -74,14 +76,6 @@ Comparison compare(
   const double scatter = kSureness * kOfMedian * deviation_of(logs, middle) /
       std::sqrt(n) * (1 + 2 / n);
   return {std::exp(middle), std::max(kLeastError / n, scatter)};
-}
-
-double median(std::vector<double> values) {
-  const auto middle =
-      values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
 double spread_of(const std::vector<double>& samples_s) {

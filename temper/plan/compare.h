@@ -26,8 +26,6 @@ Comparison compare(
     const std::vector<double>& first_s,
     const std::vector<double>& second_s);
 
-double median(std::vector<double> values); // of one or more
-
 // How far samples scatter around their median, as a part of it: about one
 // standard deviation, whatever a few outliers do. Nothing known: 0.
 double spread_of(const std::vector<double>& samples_s);

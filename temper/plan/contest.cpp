@@ -6,6 +6,8 @@
 #include <new>
 #include <utility>
 
+#include "temper/base/clock.h"
+#include "temper/base/statistics.h"
 #include "temper/base/text.h"
 #include "temper/plan/compare.h"
 
@@ -24,13 +26,7 @@ constexpr double kSpreadOfOne = 0.25;
 // with the run.
 double deadline_s(const Setting& setting, double patience_s) {
   constexpr double kADay = 86'400;
-  return setting.device == "cpu" ? kADay : patience_s;
-}
-
-double steady_seconds() {
-  return std::chrono::duration<double>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
+  return setting.on_cpu() ? kADay : patience_s;
 }
 
 } // namespace
@@ -208,8 +204,7 @@ bool Contest::sample(Contender& contender) {
 bool Contest::takes_too_long(const Contender& contender, double warm_s) const {
   if (contender.rescue) return spent_s() + warm_s > options_.seconds;
   if (best_s()) return false;
-  const bool many =
-      contender.setting.device == "cpu" && contender.setting.threads > 1;
+  const bool many = contender.setting.on_cpu() && contender.setting.threads > 1;
   return (many && warm_s > options_.seconds * kAbsurd) ||
       spent_s() + warm_s > options_.seconds * kQualifyEnd;
 }

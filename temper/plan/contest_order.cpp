@@ -106,16 +106,16 @@ void Contest::qualify() {
     }
     try_one(each);
     if (it == order.begin()) others_began_s_ = spent_s();
-    if (!each.rough || each.setting.device != "cpu") continue;
+    if (!each.rough || !each.setting.on_cpu()) continue;
     // Threads that wait for each other, on a machine that is busy.
     const auto fewest = std::min_element(
         it + 1, order.end(), [](const Contender* a, const Contender* b) {
           const auto rank = [](const Contender& of) {
-            return std::pair(of.setting.device != "cpu", of.setting.threads);
+            return std::pair(!of.setting.on_cpu(), of.setting.threads);
           };
           return rank(*a) < rank(*b);
         });
-    if (fewest == order.end() || (*fewest)->setting.device != "cpu" ||
+    if (fewest == order.end() || !(*fewest)->setting.on_cpu() ||
         (*fewest)->setting.threads >= each.setting.threads)
       continue;
     (*fewest)->rescue = true;

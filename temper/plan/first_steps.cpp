@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "temper/base/statistics.h"
 #include "temper/base/text.h"
 #include "temper/plan/compare.h"
 
@@ -28,7 +29,7 @@ bool shares_cores(const Conditions& now, int threads) {
 std::optional<Expected> expected_of(const Plan& plan) {
   const Tried* chosen = plan.chosen();
   if (!chosen || !(chosen->setting == plan.setting()) || plan.part < 1 ||
-      chosen->setting.device != "cpu" || *chosen->step_s <= 0)
+      !chosen->setting.on_cpu() || *chosen->step_s <= 0)
     return std::nullopt;
   // It was told to be of no use to others, and is not remembered.
   if (!plan.remembered && plan.load && plan.load->busy()) return std::nullopt;

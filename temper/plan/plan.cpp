@@ -86,9 +86,13 @@ const char* to_string(TrialVerdict verdict) {
 
 Setting Plan::setting() const {
   const auto count = parse_int(threads.value);
-  check(count.has_value(), "a plan's threads are a number");
+  const auto known_layout = config::layout_from_text(layout.value);
+  const auto known_precision = config::precision_from_text(precision.value);
+  check(
+      count && known_layout && known_precision,
+      "a plan's threads, layout and precision are words of a plan");
   return {
-      device.value, layout.value, static_cast<int>(*count), precision.value};
+      device.value, *known_layout, static_cast<int>(*count), *known_precision};
 }
 
 const Tried* Plan::chosen() const {

@@ -118,9 +118,9 @@ class Reader {
 Json json(const Setting& setting) {
   return {
       {"device", setting.device},
-      {"layout", setting.layout},
+      {"layout", to_text(setting.layout)},
       {"threads", setting.threads},
-      {"precision", setting.precision}};
+      {"precision", to_text(setting.precision)}};
 }
 
 Json json(const std::optional<double>& value) {
@@ -167,10 +167,16 @@ Setting read_setting(const Json& json, const std::string& place) {
   Reader reader(json, place);
   Setting setting;
   setting.device = reader.text("device");
-  setting.layout = reader.text("layout");
+  const std::string layout = reader.text("layout");
   setting.threads = reader.count("threads");
-  setting.precision = reader.text("precision");
+  const std::string precision = reader.text("precision");
   reader.done();
+  const auto known_layout = config::layout_from_text(layout);
+  const auto known_precision = config::precision_from_text(precision);
+  if (!known_layout || !known_precision)
+    refuse_field(place, "has a layout or a precision that nobody knows");
+  setting.layout = *known_layout;
+  setting.precision = *known_precision;
   return setting;
 }
 

@@ -67,8 +67,12 @@ const Tried* rival(
 // What was known beforehand of another value of this field.
 std::string
 ruled_out_reason(const Plan& plan, const Field& field, const Setting& chosen) {
-  static const std::vector<std::string> kLayouts{"contiguous", "channels_last"};
-  static const std::vector<std::string> kPrecisions{"fp32", "bf16", "fp16"};
+  static const std::vector<std::string> kLayoutWords{
+      to_text(Layout::contiguous), to_text(Layout::channels_last)};
+  static const std::vector<std::string> kPrecisionWords{
+      to_text(Precision::fp32),
+      to_text(Precision::bf16),
+      to_text(Precision::fp16)};
   std::vector<std::string> reasons;
   for (const RuledOut& each : plan.ruled_out) {
     if (field.choice == &Plan::device) {
@@ -76,7 +80,8 @@ ruled_out_reason(const Plan& plan, const Field& field, const Setting& chosen) {
         reasons.push_back(cat(each.what, " ", each.why));
       continue;
     }
-    const auto& words = field.choice == &Plan::layout ? kLayouts : kPrecisions;
+    const auto& words =
+        field.choice == &Plan::layout ? kLayoutWords : kPrecisionWords;
     if (field.choice == &Plan::threads) continue;
     for (const std::string& word : words)
       if (each.what == cat(chosen.device, ", ", word))
@@ -144,7 +149,7 @@ reason_for(const Plan& plan, const Field& field, const Setting& chosen) {
   const std::string known = ruled_out_reason(plan, field, chosen);
   if (!known.empty()) reasons.push_back(known);
   if (!reasons.empty()) return join(reasons, "; ");
-  if (field.choice == &Plan::threads && chosen.device != "cpu")
+  if (field.choice == &Plan::threads && !chosen.on_cpu())
     return "one for each fast core; the GPU does the work";
   const Tried* skipped =
       rival(plan, field, chosen, [](const Tried&) { return true; });
@@ -164,12 +169,12 @@ void explain(Plan& plan, const Setting& chosen, const Requests& asked) {
       {"device",
        [](const Setting& s) { return s.device; },
        &Plan::device,
-       asked.device != "auto" && asked.device != "any",
+       !asked.any_device(),
        true},
       {"layout",
-       [](const Setting& s) { return s.layout; },
+       [](const Setting& s) { return to_text(s.layout); },
        &Plan::layout,
-       asked.layout != "auto",
+       asked.layout.has_value(),
        true},
       {"threads",
        threads_value,
@@ -177,13 +182,14 @@ void explain(Plan& plan, const Setting& chosen, const Requests& asked) {
        asked.threads.has_value(),
        false},
       {"precision",
-       [](const Setting& s) { return s.precision; },
+       [](const Setting& s) { return to_text(s.precision); },
        &Plan::precision,
-       asked.precision != "auto",
+       asked.precision.has_value(),
        true}};
   for (const Field& field : fields)
     plan.*field.choice = {field.value(chosen), reason_for(plan, field, chosen)};
-  if (asked.precision == "fp32") plan.precision.reason = kDefaultPrecision;
+  if (asked.precision == Precision::fp32)
+    plan.precision.reason = kDefaultPrecision;
 }
 
 } // namespace temper::plan

@@ -12,11 +12,11 @@ std::string to_text(const Setting& setting) {
   return cat(
       setting.device,
       ", ",
-      setting.layout,
+      to_text(setting.layout),
       ", ",
       plural(setting.threads, "thread"),
       ", ",
-      setting.precision);
+      to_text(setting.precision));
 }
 
 std::optional<Setting> setting_from_text(const std::string& text) {
@@ -27,21 +27,24 @@ std::optional<Setting> setting_from_text(const std::string& text) {
   const auto threads = parse_int(parts[2].substr(0, parts[2].find(' ')));
   if (!threads || *threads < 1 || *threads > std::numeric_limits<int>::max())
     return std::nullopt;
-  const Setting made{parts[0], parts[1], static_cast<int>(*threads), parts[3]};
+  const auto layout = config::layout_from_text(parts[1]);
+  const auto precision = config::precision_from_text(parts[3]);
+  if (!layout || !precision) return std::nullopt;
+  const Setting made{parts[0], *layout, static_cast<int>(*threads), *precision};
   return to_text(made) == text ? std::optional(made) : std::nullopt;
 }
 
 bool is_reference(const Setting& setting) {
-  return setting.device == "cpu" && setting.layout == "contiguous" &&
-      setting.precision == "fp32";
+  return setting.on_cpu() && setting.layout == Layout::contiguous &&
+      setting.precision == Precision::fp32;
 }
 
 bool simpler(const Setting& a, const Setting& b) {
   const auto rank = [](const Setting& s) {
     return std::tuple(
-        s.precision != "fp32",
-        s.device != "cpu",
-        s.layout != "contiguous",
+        s.precision != Precision::fp32,
+        !s.on_cpu(),
+        s.layout != Layout::contiguous,
         s.threads,
         s.device,
         s.precision,

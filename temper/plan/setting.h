@@ -6,13 +6,23 @@
 #include <optional>
 #include <string>
 
+#include "temper/config/choices.h"
+#include "temper/machine/device_kind.h"
+
 namespace temper::plan {
+
+using config::Layout;
+using config::Precision;
 
 struct Setting {
   std::string device = "cpu"; // as LibTorch spells it: "cuda:0", "mps"
-  std::string layout = "contiguous"; // or "channels_last"
+  Layout layout = Layout::contiguous;
   int threads = 1; // of LibTorch's operators on the CPU
-  std::string precision = "fp32"; // or "bf16", "fp16": autocast
+  Precision precision = Precision::fp32;
+
+  bool on_cpu() const {
+    return machine::is_cpu(device);
+  }
   friend bool operator==(const Setting&, const Setting&) = default;
 };
 

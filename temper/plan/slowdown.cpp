@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "temper/base/statistics.h"
 #include "temper/base/text.h"
 #include "temper/plan/compare.h"
 #include "temper/plan/plan.h"
@@ -54,8 +55,8 @@ Surroundings surroundings_of(const machine::Machine& machine) {
   around.cpu = machine.cpu;
   const std::string& model = machine.platform.model;
   around.may_lack_fan = machine.apple_silicon() &&
-      !starts_with(model, "Macmini") && !starts_with(model, "iMac") &&
-      !starts_with(model, "MacPro");
+      !model.starts_with("Macmini") && !model.starts_with("iMac") &&
+      !model.starts_with("MacPro");
   return around;
 }
 

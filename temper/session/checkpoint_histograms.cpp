@@ -12,7 +12,7 @@ std::vector<track::Histogram> checkpoint_histograms(
   std::vector<track::Histogram> made;
   for (const auto& [name, tensor] :
        weights::read_safetensors(checkpoint / "state.safetensors")) {
-    if (!starts_with(name, weights)) continue;
+    if (!name.starts_with(weights)) continue;
     const auto spread = train::histogram_of(tensor);
     if (!spread) continue;
     track::Histogram each;

@@ -43,9 +43,9 @@ void add_git(json& origin) {
   for (const std::string& line : split(asked.out, '\n')) {
     const std::string oid = "# branch.oid ";
     const std::string head = "# branch.head ";
-    if (starts_with(line, oid))
+    if (line.starts_with(oid))
       origin["git_commit"] = line.substr(oid.size());
-    else if (starts_with(line, head))
+    else if (line.starts_with(head))
       origin["git_branch"] = line.substr(head.size());
     else if (!line.empty() && line.front() != '#')
       dirty = true;

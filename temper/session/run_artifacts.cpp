@@ -6,6 +6,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "temper/base/checkpoint_name.h"
 #include "temper/base/environment.h"
 #include "temper/base/error.h"
 #include "temper/base/file/atomic_file.h"
@@ -63,7 +64,7 @@ std::string write_checkpoint_list(const train::RunResult& result) {
   for (const auto& entry :
        fs::directory_iterator(result.directory.checkpoints(), failed))
     if (entry.is_directory(failed) &&
-        starts_with(entry.path().filename().string(), "step-"))
+        names_checkpoint(entry.path().filename().string()))
       names.push_back(entry.path().filename().string());
   std::sort(names.begin(), names.end());
   for (const std::string& name : names) {

@@ -6,6 +6,8 @@
 #include <optional>
 
 #include "temper/base/text.h"
+#include "temper/journal/event_fields.h"
+#include "temper/journal/event_kinds.h"
 #include "temper/journal/journal.h"
 #include "temper/journal/thinned.h"
 
@@ -13,6 +15,8 @@ namespace temper::session {
 namespace {
 
 using journal::Event;
+namespace kinds = journal::kinds;
+namespace fields = journal::fields;
 
 constexpr std::size_t kMostPoints = 2000;
 constexpr int kTraining = 0; // colours of the palette
@@ -48,9 +52,9 @@ struct Curve {
 class Curves {
  public:
   void see(const Event& event) {
-    if (event.kind == "run") see_plan(event);
-    if (event.kind == "step") see_step(event);
-    if (event.kind == "epoch") see_epoch(event);
+    if (event.kind == kinds::kRun) see_plan(event);
+    if (event.kind == kinds::kStep) see_step(event);
+    if (event.kind == kinds::kEpoch) see_epoch(event);
   }
 
   std::vector<plot::Chart> charts() {
@@ -76,7 +80,7 @@ class Curves {
 
   void see_plan(const Event& event) {
     const auto plan = nlohmann::json::parse(
-        event.json("plan").value_or("{}"), nullptr, false);
+        event.json(fields::kPlan).value_or("{}"), nullptr, false);
     if (plan.is_object() && plan.contains("updates_per_epoch") &&
         plan["updates_per_epoch"].is_number())
       an_epoch_ = plan["updates_per_epoch"].get<double>();
@@ -87,31 +91,33 @@ class Curves {
   }
 
   void see_step(const Event& event) {
-    const auto step = event.number("step");
+    const auto step = event.number(fields::kStep);
     if (!step) return;
     const double x = place(*step);
-    if (const auto loss = event.number("loss"))
+    if (const auto loss = event.number(fields::kLoss))
       batch_loss_.points.add({x, *loss});
-    if (const auto rate = event.number("lr")) rate_.points.add({x, *rate});
+    if (const auto rate = event.number(fields::kLr))
+      rate_.points.add({x, *rate});
   }
 
   void see_epoch(const Event& event) {
-    const auto update = event.number("update");
+    const auto update = event.number(fields::kUpdate);
     if (!update) return;
     const double x = place(*update);
     const auto add = [&](const std::string& field, Curve& curve, double times) {
       if (const auto value = event.number(field))
         curve.points.add({x, times * *value});
     };
-    add("train_loss", train_loss_, 1);
-    add("val_loss", val_loss_, 1);
+    add(cat(fields::kTrainPrefix, fields::kLoss), train_loss_, 1);
+    add(cat(fields::kValPrefix, fields::kLoss), val_loss_, 1);
     for (const Judged& each : kJudged)
-      if (judged_ == nullptr && event.number(cat("train_", each.field)))
+      if (judged_ == nullptr &&
+          event.number(cat(fields::kTrainPrefix, each.field)))
         judged_ = &each;
     if (judged_ == nullptr) return;
     const double times = judged_->percent ? 100 : 1;
-    add(cat("train_", judged_->field), train_score_, times);
-    add(cat("val_", judged_->field), val_score_, times);
+    add(cat(fields::kTrainPrefix, judged_->field), train_score_, times);
+    add(cat(fields::kValPrefix, judged_->field), val_score_, times);
   }
 
   plot::Chart pair(

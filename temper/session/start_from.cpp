@@ -4,6 +4,7 @@
 
 #include "temper/base/error.h"
 #include "temper/base/text.h"
+#include "temper/config/choices.h"
 #include "temper/journal/run_directory.h"
 #include "temper/session/trained_model.h"
 
@@ -43,7 +44,8 @@ config::Config config_from(
             "."));
   config.model.weights = weights.string();
   // The run's last layer has learnt, and comes with its other weights.
-  if (!given("model.head") && config.model.head == "new")
+  if (!given("model.head") &&
+      config::head_of(config.model) == config::HeadChoice::fresh)
     config.model.head = "fit";
   return config;
 }

@@ -6,6 +6,8 @@
 #include <new>
 
 #include "temper/base/text.h"
+#include "temper/journal/event_fields.h"
+#include "temper/journal/event_kinds.h"
 #include "temper/session/board.h"
 
 namespace temper::session {
@@ -59,9 +61,13 @@ void TrainerSide::opened(const journal::RunDirectory& directory) {
 }
 
 void TrainerSide::see(const journal::Event& event) {
-  if (!page_ || (event.kind != "checkpoint" && event.kind != "resume")) return;
+  if (!page_ ||
+      (event.kind != journal::kinds::kCheckpoint &&
+       event.kind != journal::kinds::kResume))
+    return;
   // A run without a checkpoint resumes from 0.
-  if (const auto update = event.count("update"); update.value_or(0) > 0)
+  if (const auto update = event.count(journal::fields::kUpdate);
+      update.value_or(0) > 0)
     page_->board()->saved = *update;
 }
 

@@ -4,9 +4,14 @@
 #include <utility>
 
 #include "temper/base/text.h"
+#include "temper/journal/event_fields.h"
+#include "temper/journal/event_kinds.h"
 
 namespace temper::supervise {
 namespace {
+
+namespace kinds = journal::kinds;
+namespace fields = journal::fields;
 
 constexpr std::pair<int, const char*> kSignals[] = {
     {SIGABRT, "SIGABRT"},
@@ -96,22 +101,26 @@ std::string describe(const Death& death) {
 
 journal::Event death_event(const Death& death) {
   journal::Event event;
-  event.kind = "death";
+  event.kind = kinds::kDeath;
   event.fields = {
-      {"why", describe(death)},
-      {"update", death.update},
+      {fields::kWhy, describe(death)},
+      {fields::kUpdate, death.update},
   };
   if (death.signal != 0)
-    event.fields.emplace_back("signal", signal_name(death.signal));
+    event.fields.emplace_back(fields::kSignal, signal_name(death.signal));
   else
-    event.fields.emplace_back("code", static_cast<std::int64_t>(death.code));
-  if (!death.doing.empty()) event.fields.emplace_back("phase", death.doing);
+    event.fields.emplace_back(
+        fields::kCode, static_cast<std::int64_t>(death.code));
+  if (!death.doing.empty())
+    event.fields.emplace_back(fields::kPhase, death.doing);
   if (!death.memory_bytes.empty())
     event.fields.emplace_back(
-        "memory_bytes", static_cast<std::int64_t>(death.memory_bytes.back()));
+        fields::kMemoryBytes,
+        static_cast<std::int64_t>(death.memory_bytes.back()));
   if (death.memory_kills > 0)
-    event.fields.emplace_back("memory_kills", death.memory_kills);
-  if (!death.kernel.empty()) event.fields.emplace_back("kernel", death.kernel);
+    event.fields.emplace_back(fields::kMemoryKills, death.memory_kills);
+  if (!death.kernel.empty())
+    event.fields.emplace_back(fields::kKernel, death.kernel);
   return event;
 }
 

@@ -1,6 +1,5 @@
 #include "temper/supervise/supervisor.h"
 
-#include <spawn.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -13,7 +12,9 @@
 #include "temper/base/error.h"
 #include "temper/base/exit_codes.h"
 #include "temper/base/log.h"
+#include "temper/base/process/spawn.h"
 #include "temper/base/text.h"
+#include "temper/journal/events.h"
 #include "temper/journal/journal.h"
 #include "temper/journal/restart_log.h"
 #include "temper/journal/run_lock.h"
@@ -29,52 +30,24 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-pid_t start(
+pid_t start_trainer(
     const TrainerStart& assignment,
     const std::vector<std::string>& arguments) {
-  std::vector<std::string> words{assignment.name};
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  Environment environment = current_environment();
-  for (const auto& [name, value] : assignment.extra)
-    environment[name] = value;
-  std::vector<std::string> settings;
-  for (const auto& [name, value] : environment)
-    settings.push_back(cat(name, "=", value));
-  const auto pointers = [](std::vector<std::string>& texts) {
-    std::vector<char*> all;
-    for (std::string& text : texts)
-      all.push_back(text.data());
-    all.push_back(nullptr);
-    return all;
-  };
-  const std::string program = assignment.program();
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t blocked;
-  sigemptyset(&blocked);
-  for (const int signal : Inbox::kPassedOn)
-    sigaddset(&blocked, signal);
-  posix_spawnattr_setsigmask(&attributes, &blocked);
+  ProgramStart start;
+  start.program = assignment.program();
+  start.arguments = {assignment.name};
+  start.arguments.insert(
+      start.arguments.end(), arguments.begin(), arguments.end());
+  start.extra = assignment.extra;
   if (assignment.listens_late)
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  pid_t pid = -1;
-  const int failed = ::posix_spawn(
-      &pid,
-      program.c_str(),
-      nullptr,
-      &attributes,
-      pointers(words).data(),
-      pointers(settings).data());
-  posix_spawnattr_destroy(&attributes);
-  if (failed != 0)
+    start.blocked.emplace(Inbox::kPassedOn.begin(), Inbox::kPassedOn.end());
+  std::string why;
+  const auto pid = spawn(start, why);
+  if (!pid)
     throw Error(
-        cat("[supervise] cannot start ",
-            program,
-            ": ",
-            std::strerror(failed),
-            "."),
+        cat("[supervise] cannot start ", start.program, ": ", why, "."),
         "Run it without a supervisor: --no-supervise.");
-  return pid;
+  return *pid;
 }
 
 class Supervisor {
@@ -85,7 +58,7 @@ class Supervisor {
     std::vector<std::string> arguments = asked_.arguments;
     for (;;) {
       if (asked_.begin) asked_.begin();
-      const int status = follow(start(asked_, arguments));
+      const int status = follow(start_trainer(asked_, arguments));
       if (WIFEXITED(status) && WEXITSTATUS(status) != kStartAgain)
         return {WEXITSTATUS(status), 0};
       if (WIFSIGNALED(status) && is_wish(WTERMSIG(status)))
@@ -285,12 +258,8 @@ class Supervisor {
   void leave_trace(const journal::RunDirectory& run, journal::Journal& journal)
       const {
     try {
-      journal.append(
-          {"artifact",
-           0,
-           {{"path", journal::write_trace(run)},
-            {"name", std::string("trace.json")},
-            {"update", std::max<std::int64_t>(where_.update, 0)}}});
+      journal.append(journal::artifact_event(
+          journal::write_trace(run), std::max<std::int64_t>(where_.update, 0)));
     } catch (const Error& error) {
       log::warn(error.what()); // its end is worth more than this
     }
@@ -309,11 +278,7 @@ class Supervisor {
         journal.append(event);
       leave_trace(run, journal);
       journal.append(
-          {"end",
-           0,
-           {{"status", std::string("failed")},
-            {"why", why},
-            {"updates", std::max<std::int64_t>(where_.update, 0)}}});
+          journal::failed_event(why, std::max<std::int64_t>(where_.update, 0)));
       journal.sync();
     } catch (const Error& error) {
       log::warn(error.what());

@@ -41,8 +41,8 @@ void copy_artifact(const Artifact& artifact, const fs::path& folder) {
 }
 
 std::filesystem::path folder_in(const std::string& uri) {
-  const std::string path = starts_with(uri, "file://") ? uri.substr(7) : uri;
-  return starts_with(path, "/") ? path : "";
+  const std::string path = uri.starts_with("file://") ? uri.substr(7) : uri;
+  return path.starts_with("/") ? path : "";
 }
 
 } // namespace temper::track

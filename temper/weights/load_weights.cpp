@@ -28,10 +28,7 @@ constexpr std::array<const char*, 4> kPrefixes{
 constexpr int kDeepest = 3; // "module._orig_mod.model."
 
 bool is_counter(const std::string& name) {
-  constexpr std::string_view kCounter = "num_batches_tracked";
-  return name.size() >= kCounter.size() &&
-      name.compare(name.size() - kCounter.size(), kCounter.size(), kCounter) ==
-      0;
+  return name.ends_with("num_batches_tracked");
 }
 
 bool in_state_dict(const Input& input) {
@@ -40,7 +37,7 @@ bool in_state_dict(const Input& input) {
 }
 
 std::string without(const std::string& prefix, const std::string& name) {
-  return starts_with(name, prefix) ? name.substr(prefix.size()) : name;
+  return name.starts_with(prefix) ? name.substr(prefix.size()) : name;
 }
 
 std::size_t known_names(

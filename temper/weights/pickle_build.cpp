@@ -52,16 +52,16 @@ bool is_known(std::string_view global) {
     if (global == name) return true;
   if (storage_type(global) != nullptr) return true;
   // torch.float32 and the like, which some people save beside the weights.
-  return starts_with(global, "torch.") &&
+  return global.starts_with("torch.") &&
       graph::dtype_named(global.substr(6)).has_value();
 }
 
 } // namespace
 
 void PickleMachine::foreign(std::string_view global) const {
-  const bool whole_model = starts_with(global, "torch.nn.") ||
-      starts_with(global, "torchvision.") || starts_with(global, "timm.") ||
-      starts_with(global, "__main__.");
+  const bool whole_model = global.starts_with("torch.nn.") ||
+      global.starts_with("torchvision.") || global.starts_with("timm.") ||
+      global.starts_with("__main__.");
   throw Error(
       whole_model ? cat("[model] cannot read ",
                         file_,

@@ -33,7 +33,7 @@ void check_kind(const fs::path& path) {
   std::ifstream(path, std::ios::binary).read(begin.data(), begin.size());
   const std::string_view text(begin.data(), begin.size());
   // The magic number that torch.save wrote first, before there was the zip.
-  if (starts_with(text, "\x80\x02\x8a\nl\xfc\x9c\x46\xf9 j\xa8P\x19"))
+  if (text.starts_with("\x80\x02\x8a\nl\xfc\x9c\x46\xf9 j\xa8P\x19"))
     throw Error(
         cat("[model] cannot read ",
             path.string(),

@@ -41,7 +41,7 @@ bool begins_like_torch_save(const fs::path& path) {
   std::array<char, 4> begin{};
   std::ifstream(path, std::ios::binary).read(begin.data(), begin.size());
   const std::string_view text(begin.data(), begin.size());
-  return starts_with(text, "PK") || starts_with(text, "\x80\x02\x8a\n");
+  return text.starts_with("PK") || text.starts_with("\x80\x02\x8a\n");
 }
 
 // A checkpoint's tensors are "model.x", "optimizer.what.x" and "ema.x". Its
@@ -52,7 +52,7 @@ graph::Weights model_part(const graph::Weights& state) {
   graph::Weights part;
   for (const std::string_view prefix : {kModel, kAverage})
     for (const auto& [name, tensor] : state)
-      if (starts_with(name, prefix)) part[name.substr(prefix.size())] = tensor;
+      if (name.starts_with(prefix)) part[name.substr(prefix.size())] = tensor;
   return part.empty() ? state : part;
 }
 

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
@@ -12,6 +11,7 @@
 
 #include <chrono>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "temper/base/environment.h"
@@ -32,31 +32,15 @@ class OnTerminal {
         ::unlockpt(terminal_.get()) != 0)
       return;
     if (columns > 0) resize(columns);
-    const std::string name = ::ptsname(terminal_.get());
-    Environment environment = current_environment();
-    for (const auto& [key, value] : extra)
-      environment[key] = value;
-    std::vector<std::string> settings;
-    for (const auto& [key, value] : environment)
-      settings.push_back(cat(key, "=", value));
-    posix_spawn_file_actions_t actions;
-    ::posix_spawn_file_actions_init(&actions);
-    for (const int fd : {0, 1, 2})
-      ::posix_spawn_file_actions_addopen(
-          &actions, fd, name.c_str(), O_RDWR | O_NOCTTY, 0);
-    posix_spawnattr_t attributes;
-    ::posix_spawnattr_init(&attributes);
-    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-    if (::posix_spawnp(
-            &pid_,
-            words.at(0).c_str(),
-            &actions,
-            &attributes,
-            pointers(words).data(),
-            pointers(settings).data()) != 0)
-      pid_ = -1;
-    ::posix_spawn_file_actions_destroy(&actions);
-    ::posix_spawnattr_destroy(&attributes);
+    const Descriptor inside(
+        ::open(::ptsname(terminal_.get()), O_RDWR | O_NOCTTY | O_CLOEXEC));
+    ProgramStart start;
+    start.arguments = std::move(words);
+    start.extra = extra;
+    start.in = start.out = start.err = inside.get();
+    start.own_group = true;
+    std::string why;
+    pid_ = spawn(start, why).value_or(-1);
   }
   ~OnTerminal() {
     if (pid_ <= 0) return;
@@ -93,14 +77,6 @@ class OnTerminal {
   }
 
  private:
-  static std::vector<char*> pointers(std::vector<std::string>& texts) {
-    std::vector<char*> all;
-    for (std::string& text : texts)
-      all.push_back(text.data());
-    all.push_back(nullptr);
-    return all;
-  }
-
   Descriptor terminal_;
   pid_t pid_ = -1;
   std::string seen_;

@@ -147,7 +147,7 @@ struct SmallRun {
     std::string all;
     for (const auto& event : events("epoch"))
       for (const auto& [field, value] : event.fields)
-        if (starts_with(field, "train_") || starts_with(field, "val_") ||
+        if (field.starts_with("train_") || field.starts_with("val_") ||
             field == "lr")
           all += journal::to_line({"", 1, {{field, value}}});
     return all;

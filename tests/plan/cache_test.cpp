@@ -101,8 +101,10 @@ TEST_F(Cache, every_part_of_the_key_counts_and_the_name_does_not) {
   EXPECT_TRUE(differs([](PlanKey& key) { key.batch = 65; }));
   EXPECT_TRUE(differs([](PlanKey& key) { key.input_shape = {3, 32, 33}; }));
   EXPECT_TRUE(differs([](PlanKey& key) { key.requests.device = "cpu"; }));
-  EXPECT_TRUE(differs([](PlanKey& key) { key.requests.layout = "cpu"; }));
-  EXPECT_TRUE(differs([](PlanKey& key) { key.requests.precision = "bf16"; }));
+  EXPECT_TRUE(
+      differs([](PlanKey& key) { key.requests.layout = Layout::contiguous; }));
+  EXPECT_TRUE(
+      differs([](PlanKey& key) { key.requests.precision = Precision::bf16; }));
   EXPECT_TRUE(differs([](PlanKey& key) { key.requests.threads = 1; }));
   EXPECT_FALSE(differs([](PlanKey& key) { key.model = "copy"; }));
 }

@@ -21,12 +21,12 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-const Setting kReference{"cpu", "contiguous", 4, "fp32"};
-const Setting kOneThread{"cpu", "contiguous", 1, "fp32"};
-const Setting kLast{"cpu", "channels_last", 4, "fp32"};
-const Setting kMps{"mps", "contiguous", 4, "fp32"};
-const Setting kCudaSetting{"cuda:0", "contiguous", 4, "fp32"};
-const Setting kHalf{"cpu", "contiguous", 4, "bf16"};
+const Setting kReference{"cpu", Layout::contiguous, 4, Precision::fp32};
+const Setting kOneThread{"cpu", Layout::contiguous, 1, Precision::fp32};
+const Setting kLast{"cpu", Layout::channels_last, 4, Precision::fp32};
+const Setting kMps{"mps", Layout::contiguous, 4, Precision::fp32};
+const Setting kCudaSetting{"cuda:0", Layout::contiguous, 4, Precision::fp32};
+const Setting kHalf{"cpu", Layout::contiguous, 4, Precision::bf16};
 
 // What hangs would never end: the margin is for tests that share the machine.
 constexpr double kBusyMachine_s = 3;
@@ -150,7 +150,7 @@ TEST_F(Calibrate, a_reason_blames_no_value_for_the_fault_of_another) {
   add(kHalf, {.throws = true}); // contiguous, and that is not why
   const Plan plan = measured();
   EXPECT_THAT(plan.layout.reason, Not(HasSubstr("failed")));
-  candidates_.asked.precision = "auto";
+  candidates_.asked.precision = std::nullopt;
   EXPECT_THAT(
       measured().precision.reason, HasSubstr("bf16 failed: no such kernel"));
 }
@@ -296,7 +296,7 @@ TEST_F(Calibrate, what_was_found_counts_though_the_run_is_short_with_it) {
 TEST_F(Calibrate, after_an_absurd_first_step_fewer_threads_are_tried_next) {
   add(kReference, {.step_s = 6.6});
   add(kLast, {.step_s = 6.6});
-  add({"cpu", "channels_last", 1, "fp32"}, {.step_s = 0.9});
+  add({"cpu", Layout::channels_last, 1, Precision::fp32}, {.step_s = 0.9});
   add(kOneThread, {.step_s = 0.9});
   const double before_s = rig_->clock->now();
   const Plan plan = measured(10);
@@ -403,7 +403,7 @@ TEST_F(Calibrate, an_interrupt_ends_it) {
 }
 
 TEST_F(Calibrate, a_hanging_device_costs_neither_the_run_nor_the_budget) {
-  const Setting other_mps{"mps", "contiguous", 4, "fp16"};
+  const Setting other_mps{"mps", Layout::contiguous, 4, Precision::fp16};
   add(kMps, {.hangs = true});
   add(other_mps, {.step_s = 0.001});
   add(kLast, {.step_s = 0.1});

@@ -111,28 +111,28 @@ TEST(Candidates, threads_stay_within_what_the_process_may_use) {
 }
 
 TEST(Candidates, automatic_precision_follows_chip_and_version) {
-  const auto has = [](const Machine& machine, const char* what) {
+  const auto has = [](const Machine& machine, Precision what) {
     Requests asked;
-    asked.precision = "auto";
+    asked.precision = std::nullopt;
     const auto found = find_candidates(machine, kMacDevices, asked);
     for (const Setting& each : found.settings)
       if (each.device == "mps" && each.precision == what) return true;
     return false;
   };
-  EXPECT_FALSE(has(mac("Apple M3 Max", "2.4.1"), "fp16"));
-  EXPECT_TRUE(has(mac("Apple M1", "2.5.0"), "fp16"));
-  EXPECT_FALSE(has(mac("Apple M3 Max", "2.5.1"), "bf16"));
-  EXPECT_TRUE(has(mac("Apple M3 Max", "2.6.0"), "bf16"));
-  EXPECT_FALSE(has(mac("Apple M1", "2.14.0"), "bf16"));
-  EXPECT_FALSE(has(mac("Apple M2 Pro", "2.14.0"), "bf16"));
+  EXPECT_FALSE(has(mac("Apple M3 Max", "2.4.1"), Precision::fp16));
+  EXPECT_TRUE(has(mac("Apple M1", "2.5.0"), Precision::fp16));
+  EXPECT_FALSE(has(mac("Apple M3 Max", "2.5.1"), Precision::bf16));
+  EXPECT_TRUE(has(mac("Apple M3 Max", "2.6.0"), Precision::bf16));
+  EXPECT_FALSE(has(mac("Apple M1", "2.14.0"), Precision::bf16));
+  EXPECT_FALSE(has(mac("Apple M2 Pro", "2.14.0"), Precision::bf16));
   Machine old = mac("Apple M3", "2.6.0");
   old.platform.version = "13.6";
-  EXPECT_FALSE(has(old, "bf16"));
+  EXPECT_FALSE(has(old, Precision::bf16));
 }
 
 TEST(Candidates, bf16_on_a_cpu_is_tried_where_it_has_instructions) {
   Requests asked;
-  asked.precision = "auto";
+  asked.precision = std::nullopt;
   Machine machine = linux_box();
   const auto without = find_candidates(machine, kCpuOnly, asked);
   EXPECT_THAT(names(without), Not(Contains(HasSubstr("bf16"))));
@@ -142,10 +142,10 @@ TEST(Candidates, bf16_on_a_cpu_is_tried_where_it_has_instructions) {
   const auto with = find_candidates(machine, kCpuOnly, asked);
   EXPECT_THAT(names(with), Contains("cpu, contiguous, 2 threads, bf16"));
   // Asked for, it is obeyed even where it is slow.
-  asked.precision = "bf16";
+  asked.precision = Precision::bf16;
   for (const Setting& each :
        find_candidates(linux_box(), kCpuOnly, asked).settings)
-    EXPECT_EQ(each.precision, "bf16");
+    EXPECT_EQ(each.precision, Precision::bf16);
 }
 
 TEST(Candidates, what_is_fixed_is_obeyed_and_the_rest_is_planned) {
@@ -191,14 +191,14 @@ TEST(Candidates, a_device_that_does_not_work_is_ruled_out) {
 TEST(Candidates, what_cannot_be_had_is_an_error_with_the_alternatives) {
   Requests asked;
   asked.device = "cpu";
-  asked.precision = "fp16";
+  asked.precision = Precision::fp16;
   EXPECT_THAT(
       refusal_of(linux_box(), kCpuOnly, asked),
       AllOf(
           HasSubstr("fp16 is not for training on a CPU"),
           HasSubstr("precision fp32 or bf16 on cpu")));
   asked.device = "mps";
-  asked.precision = "bf16";
+  asked.precision = Precision::bf16;
   EXPECT_THAT(
       refusal_of(mac("Apple M1 Pro", "2.14.0"), kMacDevices, asked),
       AllOf(HasSubstr("emulated on an M1"), HasSubstr("fp32 or fp16 on mps")));
@@ -207,7 +207,7 @@ TEST(Candidates, what_cannot_be_had_is_an_error_with_the_alternatives) {
       AllOf(HasSubstr("needs LibTorch 2.6"), HasSubstr("this is 2.5.1")));
   asked = {};
   asked.device = "mps";
-  asked.layout = "channels_last";
+  asked.layout = Layout::channels_last;
   EXPECT_THAT(
       refusal_of(mac("Apple M4", "2.14.0"), kMacDevices, asked),
       AllOf(
@@ -222,7 +222,7 @@ TEST(Candidates, what_cannot_be_had_is_an_error_with_the_alternatives) {
 
 TEST(Candidates, fp16_with_any_device_takes_the_one_that_can) {
   Requests asked;
-  asked.precision = "fp16";
+  asked.precision = Precision::fp16;
   for (const Setting& each :
        find_candidates(mac("Apple M1", "2.14.0"), kMacDevices, asked).settings)
     EXPECT_EQ(each.device, "mps");
@@ -235,7 +235,7 @@ TEST(Candidates, the_config_says_what_is_asked) {
   config.precision = "auto";
   config.threads = 6;
   const Requests asked = requests_of(config);
-  EXPECT_EQ(asked, (Requests{"any", "channels_last", "auto", 6}));
+  EXPECT_EQ(asked, (Requests{"any", Layout::channels_last, std::nullopt, 6}));
   EXPECT_EQ(requests_of({}), Requests());
 }
 

@@ -28,8 +28,8 @@ class Decide : public testing::Test {
     };
   }
 
-  const Setting fast_{"cpu", "channels_last", 2, "fp32"};
-  const Setting reference_{"cpu", "contiguous", 2, "fp32"};
+  const Setting fast_{"cpu", Layout::channels_last, 2, Precision::fp32};
+  const Setting reference_{"cpu", Layout::contiguous, 2, Precision::fp32};
   // Of all measurements that follow.
   void others_keep_busy(double cores) {
     decision_.options.load = [cores]() -> std::optional<machine::Load> {

@@ -21,17 +21,17 @@ Plan example() {
   plan.threads = {"4", "as asked"};
   plan.precision = {"fp32", "the default"};
   plan.tried = {
-      {{"cpu", "channels_last", 4, "fp32"},
+      {{"cpu", Layout::channels_last, 4, Precision::fp32},
        0.171,
        0.04,
        TrialVerdict::chosen,
        "fastest"},
-      {{"mps", "contiguous", 4, "fp32"},
+      {{"mps", Layout::contiguous, 4, Precision::fp32},
        0.359,
        0.25,
        TrialVerdict::slower,
        "2.10x"},
-      {{"mps", "contiguous", 4, "fp16"},
+      {{"mps", Layout::contiguous, 4, Precision::fp16},
        std::nullopt,
        std::nullopt,
        TrialVerdict::no_memory,
@@ -56,8 +56,8 @@ std::string message(const std::string& text) {
 
 TEST(Setting, is_read_back_from_its_text) {
   for (const Setting& each :
-       {Setting{"cuda:0", "channels_last", 1, "bf16"},
-        Setting{"cpu", "contiguous", 12, "fp32"}})
+       {Setting{"cuda:0", Layout::channels_last, 1, Precision::bf16},
+        Setting{"cpu", Layout::contiguous, 12, Precision::fp32}})
     EXPECT_EQ(setting_from_text(to_text(each)), each);
   for (const char* text :
        {"",
@@ -122,7 +122,9 @@ TEST(Plan, the_start_of_a_run_shows_each_choice_by_its_name) {
 }
 
 TEST(Plan, the_setting_is_put_together_from_the_choices) {
-  EXPECT_EQ(example().setting(), (Setting{"cpu", "channels_last", 4, "fp32"}));
+  EXPECT_EQ(
+      example().setting(),
+      (Setting{"cpu", Layout::channels_last, 4, Precision::fp32}));
 }
 
 TEST(Plan, what_is_not_a_plan_is_refused_by_name) {
@@ -206,9 +208,9 @@ TEST(Setting, simpler_is_a_total_order_from_the_reference_up) {
   EXPECT_TRUE(is_reference(reference));
   EXPECT_FALSE(simpler(reference, reference));
   for (const Setting& other :
-       {Setting{"mps", "contiguous", 1, "fp32"},
-        Setting{"cpu", "channels_last", 1, "fp32"},
-        Setting{"cpu", "contiguous", 1, "bf16"}}) {
+       {Setting{"mps", Layout::contiguous, 1, Precision::fp32},
+        Setting{"cpu", Layout::channels_last, 1, Precision::fp32},
+        Setting{"cpu", Layout::contiguous, 1, Precision::bf16}}) {
     EXPECT_FALSE(is_reference(other));
     EXPECT_TRUE(simpler(reference, other)) << to_text(other);
     EXPECT_FALSE(simpler(other, reference)) << to_text(other);

@@ -52,7 +52,7 @@ Uses uses_in(const std::vector<SourceFile>& files) {
   // What base declares, all rooms use by its bare name.
   std::map<std::string, Use> of_base;
   for (const SourceFile& file : files)
-    if (starts_with(file.path, "base/") && is_header(file.path))
+    if (file.path.starts_with("base/") && is_header(file.path))
       for (Declaration& found : declarations(file.text))
         if (found.space == "temper")
           of_base.emplace(found.name, Use{file.path, found, true});

@@ -69,7 +69,7 @@ class SignalPhase : public testing::TestWithParam<Phase> {
       run.set.emplace_back("plan.seconds=20"); // also where all is slow
     }
     if (phase == "validating") run.steps = 100; // or it ends before the signal
-    if (starts_with(phase, "checkpoint")) { // it takes seconds, the run longer
+    if (phase.starts_with("checkpoint")) { // it takes seconds, the run longer
       run.steps = 2000;
       run.set.back() = "checkpoint.every_steps=100";
     }

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 
 #include "temper/base/digest/sha256.h"
 #include "temper/base/file/file.h"
+#include "temper/base/process/spawn.h"
 #include "temper/base/text.h"
 #include "temper/journal/journal.h"
 #include "tests/leash.h"
@@ -31,44 +31,23 @@ pid_t start(
     const std::vector<std::string>& arguments,
     const Environment& extra,
     const fs::path& log) {
-  std::vector<std::string> words = tests::leash();
-  words.emplace_back(TEMPER_PROGRAM);
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  Environment environment = current_environment();
-  for (const auto& [name, value] : extra)
-    environment[name] = value;
-  std::vector<std::string> settings;
-  for (const auto& [name, value] : environment)
-    settings.push_back(cat(name, "=", value));
-  const auto pointers = [](std::vector<std::string>& texts) {
-    std::vector<char*> all;
-    for (std::string& text : texts)
-      all.push_back(text.data());
-    all.push_back(nullptr);
-    return all;
-  };
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_addopen(
-      &files, 1, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
-  posix_spawn_file_actions_adddup2(&files, 1, 2);
-  posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-  // A group of its own, so that all of it can be cleared away.
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-  pid_t pid = -1;
-  const int failed = posix_spawn(
-      &pid,
-      words.front().c_str(),
-      &files,
-      &attributes,
-      pointers(words).data(),
-      pointers(settings).data());
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&files);
-  if (failed != 0) throw std::runtime_error("temper does not start");
-  return pid;
+  const Descriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const Descriptor output(
+      ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  ProgramStart start;
+  start.arguments = tests::leash();
+  start.arguments.emplace_back(TEMPER_PROGRAM);
+  start.arguments.insert(
+      start.arguments.end(), arguments.begin(), arguments.end());
+  start.extra = extra;
+  start.in = nothing.get();
+  start.out = output.get();
+  start.err = output.get();
+  start.own_group = true; // so that all of it can be cleared away
+  std::string why;
+  const auto pid = spawn(start, why);
+  if (!pid) throw std::runtime_error(cat("temper does not start: ", why));
+  return *pid;
 }
 
 // What differs between an undisturbed run and one that was resumed: the place

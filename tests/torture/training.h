@@ -12,16 +12,12 @@
 #include <vector>
 
 #include "temper/base/environment.h"
+#include "temper/base/exit_codes.h"
 #include "temper/journal/event.h"
 #include "temper/journal/journal.h"
 #include "temper/journal/run_directory.h"
 
 namespace temper::torture {
-
-// Exit codes of a run that was stopped with a checkpoint, and of one that was
-// stopped before its first step.
-constexpr int kStopped = 75;
-constexpr int kInterrupted = 130;
 
 // How much is done: a little in ctest, all of it with TEMPER_TORTURE.
 bool full();

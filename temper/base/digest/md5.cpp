@@ -5,6 +5,9 @@
 #include <cmath>
 #include <cstdint>
 
+#include "temper/base/byte_order.h"
+#include "temper/base/hex.h"
+
 namespace temper {
 namespace {
 
@@ -21,8 +24,8 @@ std::uint32_t sine(int i) {
 
 void add_block(State& state, const std::uint8_t* at) {
   std::array<std::uint32_t, 16> words{};
-  for (std::size_t i = 0; i < 64; ++i)
-    words[i / 4] |= std::uint32_t{at[i]} << (i % 4 * 8);
+  for (std::size_t i = 0; i < words.size(); ++i)
+    words[i] = read_little_endian<std::uint32_t>(at + 4 * i);
   auto [a, b, c, d] = state;
   for (int i = 0; i < 64; ++i) {
     std::uint32_t mixed = 0;
@@ -69,18 +72,12 @@ std::string md5_hex(std::string_view text) {
   while (padded.size() % 64 != 56)
     padded += '\0';
   const std::uint64_t bits = std::uint64_t{text.size()} * 8;
-  for (int i = 0; i < 8; ++i)
-    padded += static_cast<char>(bits >> (8 * i));
+  padded += little_endian_text(bits, 8);
   for (std::size_t at = 0; at < padded.size(); at += 64)
     add_block(state, reinterpret_cast<const std::uint8_t*>(padded.data() + at));
-  constexpr const char* kHex = "0123456789abcdef";
   std::string hex;
   for (const std::uint32_t word : state)
-    for (int i = 0; i < 4; ++i) {
-      const std::uint32_t byte = word >> (8 * i) & 255;
-      hex += kHex[byte >> 4];
-      hex += kHex[byte & 15];
-    }
+    hex += hex_of_bytes(little_endian_text(word, 4));
   return hex;
 }
 

@@ -4,6 +4,9 @@
 #include <bit>
 #include <cstring>
 
+#include "temper/base/byte_order.h"
+#include "temper/base/hex.h"
+
 namespace temper {
 namespace {
 
@@ -22,17 +25,12 @@ constexpr std::array<std::uint32_t, 64> kRound{
     0x5b9cca4f, 0x682e6ff3, 0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208,
     0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
-std::uint32_t big_endian(const std::uint8_t* at) {
-  return std::uint32_t{at[0]} << 24 | std::uint32_t{at[1]} << 16 |
-      std::uint32_t{at[2]} << 8 | std::uint32_t{at[3]};
-}
-
 } // namespace
 
 void Sha256::block(const std::uint8_t* at) {
   std::array<std::uint32_t, 64> w;
   for (std::size_t i = 0; i < 16; ++i)
-    w[i] = big_endian(at + 4 * i);
+    w[i] = read_big_endian<std::uint32_t>(at + 4 * i);
   for (std::size_t i = 16; i < 64; ++i) {
     const std::uint32_t a = w[i - 15];
     const std::uint32_t b = w[i - 2];
@@ -89,7 +87,7 @@ std::string Sha256::hex() const {
   std::string text;
   for (const std::uint32_t word : end.state_)
     for (int shift = 28; shift >= 0; shift -= 4)
-      text += "0123456789abcdef"[(word >> shift) & 15];
+      text += kHexDigits[(word >> shift) & 15];
   return text;
 }
 

@@ -75,28 +75,37 @@ std::vector<std::string> with_ours(const Environment& extra) {
   return lines;
 }
 
-// The attributes and actions of posix_spawn: a group of its own, no blocked
-// and no ignored signals, and the three streams.
+// The attributes and actions of posix_spawn.
 class SpawnPlan {
  public:
-  SpawnPlan(int in, int out, int err) {
+  explicit SpawnPlan(const ProgramStart& start) {
     ::posix_spawn_file_actions_init(&actions_);
-    ::posix_spawn_file_actions_adddup2(&actions_, in, STDIN_FILENO);
-    ::posix_spawn_file_actions_adddup2(&actions_, out, STDOUT_FILENO);
-    ::posix_spawn_file_actions_adddup2(&actions_, err, STDERR_FILENO);
     ::posix_spawnattr_init(&attributes_);
-    sigset_t none;
-    sigset_t all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    sigdelset(&all, SIGKILL);
-    sigdelset(&all, SIGSTOP);
-    ::posix_spawnattr_setsigmask(&attributes_, &none);
-    ::posix_spawnattr_setsigdefault(&attributes_, &all);
-    ::posix_spawnattr_setpgroup(&attributes_, 0);
-    ::posix_spawnattr_setflags(
-        &attributes_,
-        POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    redirect(start.in, STDIN_FILENO);
+    redirect(start.out, STDOUT_FILENO);
+    redirect(start.err, STDERR_FILENO);
+    short flags = 0;
+    if (start.own_group) {
+      ::posix_spawnattr_setpgroup(&attributes_, 0);
+      flags |= POSIX_SPAWN_SETPGROUP;
+    }
+    if (start.default_signals) {
+      sigset_t all;
+      sigfillset(&all);
+      sigdelset(&all, SIGKILL);
+      sigdelset(&all, SIGSTOP);
+      ::posix_spawnattr_setsigdefault(&attributes_, &all);
+      flags |= POSIX_SPAWN_SETSIGDEF;
+    }
+    if (start.blocked) {
+      sigset_t blocked;
+      sigemptyset(&blocked);
+      for (const int signal : *start.blocked)
+        sigaddset(&blocked, signal);
+      ::posix_spawnattr_setsigmask(&attributes_, &blocked);
+      flags |= POSIX_SPAWN_SETSIGMASK;
+    }
+    ::posix_spawnattr_setflags(&attributes_, flags);
   }
   ~SpawnPlan() {
     ::posix_spawn_file_actions_destroy(&actions_);
@@ -105,36 +114,61 @@ class SpawnPlan {
   SpawnPlan(const SpawnPlan&) = delete;
   SpawnPlan& operator=(const SpawnPlan&) = delete;
 
-  int spawn(
-      pid_t& pid,
-      const std::vector<std::string>& arguments,
-      const std::vector<std::string>& environment) {
-    auto argv = pointers(arguments);
-    auto envp = pointers(environment);
-    return ::posix_spawnp(
-        &pid,
-        argv[0],
-        &actions_,
-        &attributes_,
-        argv.data(),
-        environment.empty() ? environ : envp.data());
+  const posix_spawn_file_actions_t* actions() const {
+    return &actions_;
+  }
+  const posix_spawnattr_t* attributes() const {
+    return &attributes_;
   }
 
  private:
+  void redirect(int from, int stream) {
+    if (from >= 0) ::posix_spawn_file_actions_adddup2(&actions_, from, stream);
+  }
+
   posix_spawn_file_actions_t actions_;
   posix_spawnattr_t attributes_;
 };
 
+// A pipe is inheritable for a moment after it is made; without the lock a
+// program that another thread starts in that moment could hold it open.
+std::mutex& one_at_a_time() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+// Under the lock.
+std::optional<pid_t> launch(const ProgramStart& start, std::string& error) {
+  const SpawnPlan plan(start);
+  const auto environment = with_ours(start.extra);
+  auto argv = pointers(start.arguments);
+  auto envp = pointers(environment);
+  const bool by_name = start.program.empty();
+  pid_t pid = -1;
+  const int code = (by_name ? ::posix_spawnp : ::posix_spawn)(
+      &pid,
+      by_name ? argv[0] : start.program.c_str(),
+      plan.actions(),
+      plan.attributes(),
+      argv.data(),
+      environment.empty() ? environ : envp.data());
+  if (code == 0) return pid;
+  error = error_text(code);
+  return std::nullopt;
+}
+
 } // namespace
+
+std::optional<pid_t> spawn(const ProgramStart& start, std::string& error) {
+  const std::lock_guard<std::mutex> lock(one_at_a_time());
+  return launch(start, error);
+}
 
 std::optional<Child> start_child(
     const std::vector<std::string>& arguments,
     std::string& error,
     const Environment& extra) {
-  // A pipe is inheritable for a moment after it is made; without the lock the
-  // child of another run could start in that moment and hold it open.
-  static std::mutex one_at_a_time;
-  const std::lock_guard<std::mutex> lock(one_at_a_time);
+  const std::lock_guard<std::mutex> lock(one_at_a_time());
   auto in = make_pipe();
   auto out = make_pipe();
   auto err = make_pipe();
@@ -142,13 +176,19 @@ std::optional<Child> start_child(
     error = cat("cannot make a pipe: ", error_text(errno));
     return std::nullopt;
   }
+  ProgramStart start;
+  start.arguments = arguments;
+  start.extra = extra;
+  start.in = in->read.get();
+  start.out = out->write.get();
+  start.err = err->write.get();
+  start.own_group = true;
+  start.default_signals = true;
+  start.blocked.emplace(); // none
+  const auto pid = launch(start, error);
+  if (!pid) return std::nullopt;
   Child child;
-  SpawnPlan plan(in->read.get(), out->write.get(), err->write.get());
-  if (const int code = plan.spawn(child.pid, arguments, with_ours(extra));
-      code != 0) {
-    error = error_text(code);
-    return std::nullopt;
-  }
+  child.pid = *pid;
   child.in = std::move(*in);
   child.out = std::move(out->read);
   child.err = std::move(err->read);

@@ -1,6 +1,6 @@
-// Starts a program with its three standard streams on pipes, and puts it away.
-// The lower half of process.cpp, and of who reads a program's output as it
-// comes.
+// The one way to start a program: in any surroundings (spawn), or with its
+// three standard streams on pipes (start_child). The lower half of process.cpp,
+// of those that read a program's output as it comes, and of the supervisor.
 #pragma once
 
 #include <sys/types.h>
@@ -13,6 +13,25 @@
 #include "temper/base/file/descriptor.h"
 
 namespace temper {
+
+// A program and what it finds when it starts.
+struct ProgramStart {
+  std::vector<std::string> arguments; // the first is the name it is called by
+  std::string program; // its path; empty: that name, looked up in PATH
+  Environment extra; // added to our environment, or in place
+  // Descriptors that become its standard streams; -1: ours, as they are.
+  int in = -1;
+  int out = -1;
+  int err = -1;
+  bool own_group = false; // a process group of its own, with its id
+  bool default_signals = false; // none is ignored that we ignore
+  // The signals that are blocked in it; no value: those blocked in us.
+  std::optional<std::vector<int>> blocked;
+};
+
+// No value, with `error` set, if the program could not be started. The caller
+// waits for it.
+std::optional<pid_t> spawn(const ProgramStart& start, std::string& error);
 
 // We keep our own copy of the read end of the child's standard input while it
 // runs: a write then never finds the pipe without readers, and SIGPIPE cannot

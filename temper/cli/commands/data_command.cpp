@@ -181,7 +181,7 @@ class DataCommand : public Command {
       config::Assignment given = config::parse_assignment(text);
       if (given.key.find('.') == std::string::npos && given.key != "seed")
         given.key = "data." + given.key;
-      if (!starts_with(given.key, "data.") && given.key != "seed")
+      if (!given.key.starts_with("data.") && given.key != "seed")
         throw UsageError(
             cat("temper data has no use for ", given.key, "."),
             "--set takes the keys of [data], and seed.");
@@ -262,7 +262,8 @@ class DataCommand : public Command {
       const InterruptWatch& interrupt) {
     ProgressLine line(console);
     data::CheckOptions options;
-    options.skips_bad = config.data.bad != "error";
+    options.skips_bad =
+        train::bad_policy_of(config.data) != data::BadPolicy::error;
     options.workers = usable_workers();
     options.progress = [&](std::int64_t done, std::int64_t total) {
       interrupt.check();
@@ -325,9 +326,7 @@ class DataCommand : public Command {
           "For example: temper data pack photos --out photos.tpk");
     ProgressLine line(console);
     data::PackOptions options;
-    options.bad = config.data.bad == "skip" ? data::BadPolicy::skip
-        : config.data.bad == "replace"      ? data::BadPolicy::replace
-                                            : data::BadPolicy::error;
+    options.bad = train::bad_policy_of(config.data);
     options.seed = static_cast<std::uint64_t>(config.seed);
     options.progress = [&](std::int64_t done, std::int64_t total) {
       interrupt.check();
@@ -338,17 +337,18 @@ class DataCommand : public Command {
           false);
     };
     const std::int64_t bad = data::write_pack(splits, out_, options);
-    console.print(cat(
-        out_,
-        ": ",
-        bytes_text(fs::file_size(out_)),
-        bad == 0 ? ""
-                 : cat(", ",
-                       plural(bad, "bad sample"),
-                       config.data.bad == "skip" ? " left out" : " replaced"),
-        ". Use it as pack:",
-        out_,
-        "\n"));
+    console.print(
+        cat(out_,
+            ": ",
+            bytes_text(fs::file_size(out_)),
+            bad == 0 ? ""
+                     : cat(", ",
+                           plural(bad, "bad sample"),
+                           options.bad == data::BadPolicy::skip ? " left out"
+                                                                : " replaced"),
+            ". Use it as pack:",
+            out_,
+            "\n"));
     return kDone;
   }
 

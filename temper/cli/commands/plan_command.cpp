@@ -215,7 +215,7 @@ class PlanCommand : public Command {
     Json all = Json::array();
     std::string out;
     for (const RememberedPlan& entry : cache.list()) {
-      if (!starts_with(entry.key, key_)) continue;
+      if (!entry.key.starts_with(key_)) continue;
       all.push_back(json_of(entry));
       out +=
           cat(out.empty() ? "" : "\n",

@@ -78,7 +78,7 @@ const CommandEntry* find_command(const std::string& name) {
 std::string in_our_words(const CLI::ParseError& error) {
   const std::string words = error.what();
   const auto colon = words.find(": ");
-  const bool about_a_flag = starts_with(words, "-") && colon != words.npos;
+  const bool about_a_flag = words.starts_with("-") && colon != words.npos;
   if (about_a_flag && contains(words, " required "))
     return contains(lower(words), "at most") // and more were given
         ? cat(words.substr(0, colon), " was given more than once.")

@@ -1,5 +1,6 @@
 #include "temper/cli/commands/runs_gc.h"
 
+#include "temper/base/checkpoint_name.h"
 #include "temper/base/error.h"
 #include "temper/base/file/file.h"
 #include "temper/base/text.h"
@@ -25,7 +26,7 @@ std::vector<fs::path> checkpoints_of(const journal::RunDirectory& run) {
   std::error_code failed;
   for (const auto& entry : fs::directory_iterator(run.checkpoints(), failed))
     if (entry.is_directory(failed) &&
-        starts_with(entry.path().filename().string(), "step-"))
+        names_checkpoint(entry.path().filename().string()))
       found.push_back(entry.path());
   return found;
 }

@@ -1,9 +1,12 @@
 #include "temper/cli/commands/trainer_screen.h"
 
 #include "temper/cli/commands/supervise.h"
+#include "temper/journal/event_kinds.h"
 
 namespace temper::cli {
 namespace {
+
+namespace kinds = journal::kinds;
 
 // What is said when a signal ends the process and not the loop.
 constexpr const char* kAsItWas =
@@ -66,7 +69,7 @@ void TrainerScreen::started(
 }
 
 void TrainerScreen::event(const journal::Event& event) {
-  if (event.kind == "checkpoint")
+  if (event.kind == kinds::kCheckpoint)
     interrupts_.leave_in_time(kStopped, kLastCheckpoint);
   view_.see(event);
 }

@@ -9,6 +9,7 @@
 #include "temper/base/text.h"
 #include "temper/cli/terminal/figures.h"
 #include "temper/config/json_value.h"
+#include "temper/journal/event_fields.h"
 #include "temper/journal/journal.h"
 #include "temper/track/follow/delivery_state.h"
 #include "temper/track/follow/translate.h"
@@ -20,6 +21,7 @@ namespace {
 using journal::RunSummary;
 using nlohmann::json;
 using Row = std::vector<std::string>;
+namespace fields = journal::fields;
 
 constexpr std::size_t kSparkWidth = 40;
 
@@ -53,7 +55,8 @@ std::vector<std::string> metrics_in(const RunSummary& run) {
   std::vector<std::string> names;
   if (run.epoch_events.empty()) return names;
   for (const auto& [name, value] : run.epoch_events.back().fields)
-    if (starts_with(name, "train_") || starts_with(name, "val_"))
+    if (name.starts_with(fields::kTrainPrefix) ||
+        name.starts_with(fields::kValPrefix))
       names.push_back(name);
   return names;
 }
@@ -97,7 +100,7 @@ std::string delivered_text(const RunSummary& run) {
   for (const auto& entry :
        std::filesystem::directory_iterator(run.directory.path, failed)) {
     const std::string name = entry.path().filename().string();
-    if (!starts_with(name, "track-") || entry.path().extension() != ".json")
+    if (!name.starts_with("track-") || entry.path().extension() != ".json")
       continue;
     try {
       const auto state = track::read_follow_state(entry.path());
@@ -215,7 +218,7 @@ std::string show_text(const RunSummary& run) {
   head.insert(head.end(), names.begin(), names.end());
   std::vector<Row> rows{head};
   for (const auto& event : run.epoch_events) {
-    Row row{cat(event.count("epoch").value_or(0) + 1)};
+    Row row{cat(event.count(fields::kEpoch).value_or(0) + 1)};
     for (const std::string& name : names)
       row.push_back(
           value_text(name, event.number(name).value_or(std::nan(""))));

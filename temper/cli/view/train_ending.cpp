@@ -139,7 +139,7 @@ std::string against_overfitting(
 }
 
 bool is_a_demonstration(const std::string& source) {
-  return !contains(source, ":") || starts_with(source, "synthetic:");
+  return !contains(source, ":") || source.starts_with("synthetic:");
 }
 
 } // namespace

@@ -4,15 +4,23 @@
 #include <vector>
 
 #include "temper/base/text.h"
+#include "temper/journal/event_fields.h"
+#include "temper/journal/event_kinds.h"
 
 namespace temper::cli {
 namespace {
+
+namespace kinds = journal::kinds;
+namespace fields = journal::fields;
+namespace incidents = journal::incidents;
+namespace reactions = journal::reactions;
 
 constexpr int kMost = 3; // of a kind
 constexpr std::size_t kMostSamples = 8;
 
 std::string update_text(const journal::Event& event) {
-  return cat("after update ", count_text(event.count("update").value_or(0)));
+  return cat(
+      "after update ", count_text(event.count(fields::kUpdate).value_or(0)));
 }
 
 // "[4,17,9]"
@@ -40,26 +48,28 @@ std::string plain(std::string text) {
 }
 
 std::string incident_text(const journal::Event& event) {
-  const std::string what = event.text("what").value_or("");
-  const std::string why = plain(event.text("why").value_or(what));
-  if (what == "overflow") return ""; // fp16's everyday business
-  if (what != "not finite") return cat(why, " (", update_text(event), ").");
-  const std::string then = event.text("then").value_or("");
+  const std::string what = event.text(fields::kWhat).value_or("");
+  const std::string why = plain(event.text(fields::kWhy).value_or(what));
+  if (what == incidents::kOverflow) return ""; // fp16's everyday business
+  if (what != incidents::kNotFinite)
+    return cat(why, " (", update_text(event), ").");
+  const std::string then = event.text(fields::kThen).value_or("");
   return cat(
       why, // which names the update
       ": ",
-      then == "skip"           ? "the batch is passed over."
-          : then == "rollback" ? "the run goes back to a good state."
-                               : "the run stops.",
-      event.text("cause") ? cat(" ", *event.text("cause"))
-                          : samples_text(event.json("samples").value_or("")));
+      then == reactions::kSkip           ? "the batch is passed over."
+          : then == reactions::kRollback ? "the run goes back to a good state."
+                                         : "the run stops.",
+      event.text(fields::kCause)
+          ? cat(" ", *event.text(fields::kCause))
+          : samples_text(event.json(fields::kSamples).value_or("")));
 }
 
 std::string rollback_text(const journal::Event& event) {
-  const double factor = event.number("lr_factor").value_or(1);
+  const double factor = event.number(fields::kLrFactor).value_or(1);
   return cat(
       "the run went back to update ",
-      count_text(event.count("to").value_or(0)),
+      count_text(event.count(fields::kTo).value_or(0)),
       factor < 1 ? cat(", and learns at ",
                        decimals(100 * factor, 0),
                        " % of "
@@ -71,20 +81,24 @@ std::string rollback_text(const journal::Event& event) {
 } // namespace
 
 bool is_good_news(const journal::Event& event) {
-  return event.text("what") == "as fast again" ||
-      (event.kind == "micro_batch" &&
-       event.count("to").value_or(0) > event.count("from").value_or(0));
+  return event.text(fields::kWhat) == incidents::kAsFastAgain ||
+      (event.kind == kinds::kMicroBatch &&
+       event.count(fields::kTo).value_or(0) >
+           event.count(fields::kFrom).value_or(0));
 }
 
 std::string note_text(const journal::Event& event) {
-  if (event.kind == "incident") return incident_text(event);
-  if (event.kind == "rollback") return rollback_text(event);
-  if (event.kind == "retry" || event.kind == "micro_batch")
+  if (event.kind == kinds::kIncident) return incident_text(event);
+  if (event.kind == kinds::kRollback) return rollback_text(event);
+  if (event.kind == kinds::kRetry || event.kind == kinds::kMicroBatch)
     return cat(
-        plain(event.text("why").value_or("")), " (", update_text(event), ").");
-  if (event.kind == "note") return event.text("text").value_or("");
-  if (event.kind == "leak")
-    return cat(plain(event.text("why").value_or("")), ".");
+        plain(event.text(fields::kWhy).value_or("")),
+        " (",
+        update_text(event),
+        ").");
+  if (event.kind == kinds::kNote) return event.text(fields::kText).value_or("");
+  if (event.kind == kinds::kLeak)
+    return cat(plain(event.text(fields::kWhy).value_or("")), ".");
   return "";
 }
 

@@ -7,10 +7,15 @@
 #include "temper/base/text.h"
 #include "temper/cli/terminal/figures.h"
 #include "temper/cli/view/train_ending.h"
+#include "temper/journal/event_fields.h"
+#include "temper/journal/event_kinds.h"
 #include "temper/journal/run_summary.h"
 
 namespace temper::cli {
 namespace {
+
+namespace kinds = journal::kinds;
+namespace fields = journal::fields;
 
 constexpr auto kPlainEvery = std::chrono::seconds(10);
 // A terminal that is written to more often only flickers.
@@ -106,12 +111,12 @@ std::string test_text(const journal::Event& event) {
             word == "accuracy" || word == "top5" ? percent_text(*value, 2)
                                                  : figure_text(*value)));
   }
-  const auto epoch = event.count("epoch");
+  const auto epoch = event.count(fields::kEpoch);
   return cat(
       "\n  test      ",
       join(shown, ", "),
       " on ",
-      plural(event.count("samples").value_or(0), "sample"),
+      plural(event.count(fields::kSamples).value_or(0), "sample"),
       epoch ? cat(", with the weights of epoch ", *epoch + 1)
             : ", with the last weights",
       "\n");
@@ -162,11 +167,12 @@ void TrainView::see(const train::Glimpse& glimpse) {
 }
 
 void TrainView::see(const journal::Event& event) {
-  if (event.kind == "resume") resumed_update_ = event.count("update");
+  if (event.kind == kinds::kResume)
+    resumed_update_ = event.count(fields::kUpdate);
   if (console_.quiet()) return;
-  if (event.kind == "epoch") epoch_line(event);
-  if (event.kind == "test") console_.print(test_text(event));
-  if (event.kind == "forecast_check") forecast_line(event);
+  if (event.kind == kinds::kEpoch) epoch_line(event);
+  if (event.kind == kinds::kTest) console_.print(test_text(event));
+  if (event.kind == kinds::kForecastCheck) forecast_line(event);
   if (const std::string note = notes_.see(event); !note.empty())
     console_.log(
         is_good_news(event) ? log::Level::note : log::Level::warning, note);
@@ -178,7 +184,7 @@ void TrainView::forecast_line(const journal::Event& event) {
     return bytes_text(
         static_cast<std::uint64_t>(event.count(name).value_or(0)));
   };
-  const double error = event.number("error").value_or(0);
+  const double error = event.number(fields::kError).value_or(0);
   const bool as_forecast = std::fabs(error) < kAsForecast;
   if (as_forecast && !console_.verbose()) return; // the start table has it
   console_.print(named_row(
@@ -195,12 +201,14 @@ void TrainView::epoch_line(const journal::Event& event) {
   const auto number = [&](const char* name) {
     return event.number(name).value_or(std::nan(""));
   };
-  const bool accuracy = event.number("train_accuracy").has_value();
-  const bool fit = event.number("train_r2").has_value();
+  const bool accuracy = event.number(fields::kTrainAccuracy).has_value();
+  const bool fit = event.number(fields::kTrainR2).has_value();
   std::vector<Cell> cells{
       {"epoch",
        7,
-       cat(event.count("epoch").value_or(0) + 1, "/", config_.train.epochs),
+       cat(event.count(fields::kEpoch).value_or(0) + 1,
+           "/",
+           config_.train.epochs),
        10}};
   const auto add = [&](const char* name,
                        std::size_t width,
@@ -235,7 +243,7 @@ void TrainView::epoch_line(const journal::Event& event) {
   head_shown_ = head;
   console_.print(
       cat(row_of(cells, &Cell::text),
-          event.flag("best").value_or(false) ? best : "",
+          event.flag(fields::kBest).value_or(false) ? best : "",
           "\n"));
 }
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "temper/base/byte_order.h"
 #include "temper/base/text.h"
 #include "temper/data/codec/decode_formats.h"
 
@@ -30,11 +31,11 @@ struct BmpLayout {
 };
 
 std::uint32_t u16_at(Bytes bytes, std::size_t at) {
-  return bytes[at] | std::uint32_t{bytes[at + 1]} << 8;
+  return read_little_endian<std::uint16_t>(bytes.data() + at);
 }
 
 std::uint32_t u32_at(Bytes bytes, std::size_t at) {
-  return u16_at(bytes, at) | u16_at(bytes, at + 2) << 16;
+  return read_little_endian<std::uint32_t>(bytes.data() + at);
 }
 
 void need_until(Bytes bytes, std::size_t end) {

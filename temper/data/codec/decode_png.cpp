@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "temper/base/byte_order.h"
 #include "temper/base/text.h"
 #include "temper/data/codec/decode_formats.h"
 
@@ -27,16 +28,15 @@ struct Ihdr {
   int colour = 0;
 };
 
-std::uint32_t big_endian(const std::uint8_t* bytes) {
-  return std::uint32_t{bytes[0]} << 24 | std::uint32_t{bytes[1]} << 16 |
-      std::uint32_t{bytes[2]} << 8 | bytes[3];
-}
-
 Ihdr read_ihdr(Bytes bytes) {
   if (bytes.size() < kHeaderEnd) refuse_truncated(bytes);
   const std::uint8_t* chunk = bytes.data() + kSignature;
   if (std::memcmp(chunk + 4, "IHDR", 4) != 0) refuse("a PNG without a header");
-  return {big_endian(chunk + 8), big_endian(chunk + 12), chunk[16], chunk[17]};
+  return {
+      read_big_endian<std::uint32_t>(chunk + 8),
+      read_big_endian<std::uint32_t>(chunk + 12),
+      chunk[16],
+      chunk[17]};
 }
 
 int samples_per_pixel(int colour) {

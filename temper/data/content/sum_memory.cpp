@@ -53,7 +53,7 @@ void SumMemory::load() {
   const auto text =
       read_small_file(file_, kBegin.size() + kMostSums * sizeof(SumEntry) + 8);
   if (!text || text->size() < kBegin.size() + 8 ||
-      !starts_with(*text, std::string(kBegin)))
+      !text->starts_with(std::string(kBegin)))
     return;
   const std::size_t bytes = text->size() - kBegin.size() - 8;
   const char* entries = text->data() + kBegin.size();

@@ -166,7 +166,7 @@ std::string sha256_of_file(const fs::path& file) {
 void download(const Download& what, const DownloadOptions& options) {
   if (fs::exists(what.file) &&
       (what.sha256.empty() ||
-       starts_with(sha256_of_file(what.file), what.sha256)))
+       sha256_of_file(what.file).starts_with(what.sha256)))
     return;
   std::error_code failed;
   fs::create_directories(what.file.parent_path(), failed);
@@ -184,7 +184,7 @@ void download(const Download& what, const DownloadOptions& options) {
     const bool mixed = fetch(what, part, options);
     const std::string sum =
         what.sha256.empty() ? "" : sum_of(part.get(), part_path);
-    if (starts_with(sum, what.sha256)) break;
+    if (sum.starts_with(what.sha256)) break;
     if (last || (!continued && !mixed)) {
       ::unlink(part_path.c_str());
       throw Error(

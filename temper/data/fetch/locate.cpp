@@ -141,7 +141,7 @@ Path locate(
   const auto places = candidate_directories(dataset, given, environment);
   for (const auto& place : places) {
     if (!holds_any(place, known.marks)) continue;
-    if (!given.empty() && !starts_with(place.string(), given.string()))
+    if (!given.empty() && !place.string().starts_with(given.string()))
       log::warn(
           cat("[data] ",
               dataset,

@@ -32,7 +32,7 @@ CatalogueEntry entry(
 bool is_whole(const fs::path& file, const std::string& sum) {
   std::error_code failed;
   return fs::is_regular_file(file, failed) &&
-      starts_with(sha256_of_file(file), sum);
+      sha256_of_file(file).starts_with(sum);
 }
 
 // Where torch.hub puts what it loads.

@@ -18,17 +18,6 @@ namespace temper::data {
 namespace {
 
 namespace fs = std::filesystem;
-using TarBlock = std::array<char, kTarBlock>;
-
-struct TarEntry {
-  std::string name;
-  std::uint64_t bytes = 0;
-  char kind = '0';
-
-  bool plain_file() const {
-    return kind == '0' || kind == '\0';
-  }
-};
 
 class GzipFile {
  public:
@@ -54,58 +43,6 @@ class GzipFile {
   std::unique_ptr<gzFile_s, decltype(&gzclose)> file_;
 };
 
-std::string_view
-field(const TarBlock& block, std::size_t at, std::size_t size) {
-  const std::string_view all(block.data() + at, size);
-  return all.substr(0, all.find('\0'));
-}
-
-std::optional<std::uint64_t> octal(std::string_view text) {
-  text = trim(text);
-  if (text.empty() || text.size() > 12) return std::nullopt;
-  std::uint64_t value = 0;
-  for (const char digit : text) {
-    if (digit < '0' || digit > '7') return std::nullopt;
-    value = value * 8 + static_cast<std::uint64_t>(digit - '0');
-  }
-  return value;
-}
-
-// The sum of the header's bytes, its own field counted as blanks.
-bool block_sum_fits(const TarBlock& block) {
-  constexpr std::size_t kAt = 148;
-  std::uint64_t sum = 8 * std::uint64_t{' '};
-  for (std::size_t i = 0; i < block.size(); ++i)
-    if (i < kAt || i >= kAt + 8) sum += static_cast<unsigned char>(block[i]);
-  return octal(field(block, kAt, 8)) == sum;
-}
-
-// Nothing at the end of the archive.
-std::optional<TarEntry> next_entry(GzipFile& file) {
-  TarBlock block;
-  file.read(block.data(), block.size());
-  if (std::all_of(block.begin(), block.end(), [](char c) { return c == 0; }))
-    return std::nullopt;
-  if (!block_sum_fits(block)) file.damaged("a header's checksum is wrong");
-  TarEntry entry;
-  entry.name = field(block, 0, 100);
-  entry.kind = block[156];
-  if (field(block, 257, 5) == "ustar")
-    if (const auto prefix = field(block, 345, 155); !prefix.empty())
-      entry.name = cat(prefix, "/", entry.name);
-  const auto bytes = octal(field(block, 124, 12));
-  if (!bytes) file.damaged("a header's size is not a number");
-  entry.bytes = *bytes;
-  if (starts_with(entry.name, "./")) entry.name.erase(0, 2);
-  return entry;
-}
-
-bool leads_outside(const std::string& name) {
-  if (starts_with(name, "/")) return true;
-  const auto parts = split(name, '/');
-  return std::find(parts.begin(), parts.end(), "..") != parts.end();
-}
-
 // The data of an entry, rounded up to whole blocks, to `sink`.
 template <class Sink>
 void read_data(GzipFile& file, std::uint64_t bytes, const Sink& sink) {
@@ -113,10 +50,54 @@ void read_data(GzipFile& file, std::uint64_t bytes, const Sink& sink) {
   while (bytes > 0) {
     const auto wanted =
         static_cast<std::size_t>(std::min<std::uint64_t>(bytes, buffer.size()));
-    file.read(buffer.data(), (wanted + kTarBlock - 1) / kTarBlock * kTarBlock);
+    file.read(buffer.data(), whole_blocks(wanted));
     sink(buffer.data(), wanted);
     bytes -= wanted;
   }
+}
+
+// The members of an archive, one after the other.
+class TarStream {
+ public:
+  explicit TarStream(GzipFile& file) : file_(file) {}
+
+  // No value at the end of the archive.
+  std::optional<TarHeader> next() {
+    std::array<std::uint8_t, kTarBlock> block;
+    for (;;) {
+      file_.read(block.data(), block.size());
+      if (is_empty_block(block)) return std::nullopt;
+      auto header = headers_.next(block);
+      if (!header) file_.damaged("a header's checksum is wrong");
+      if (!header->size) file_.damaged("a header's size is not a number");
+      if (header->is_note()) {
+        take_note(*header);
+        continue;
+      }
+      if (header->name.starts_with("./")) header->name.erase(0, 2);
+      return header;
+    }
+  }
+
+ private:
+  void take_note(const TarHeader& header) {
+    if (*header.size > kMostTarNote) file_.damaged("a name is absurdly long");
+    std::string contents;
+    read_data(file_, *header.size, [&](const char* data, std::size_t bytes) {
+      contents.append(data, bytes);
+    });
+    if (!headers_.take_note(header, contents))
+      file_.damaged("a pax record is damaged");
+  }
+
+  GzipFile& file_;
+  TarHeaders headers_;
+};
+
+bool leads_outside(const std::string& name) {
+  if (name.starts_with('/')) return true;
+  const auto parts = split(name, '/');
+  return std::find(parts.begin(), parts.end(), "..") != parts.end();
 }
 
 } // namespace
@@ -127,12 +108,13 @@ void unpack_tar_gz(
     const std::vector<ArchiveMember>& members,
     const std::function<void(std::uint64_t bytes)>& progress) {
   GzipFile file(archive);
+  TarStream stream(file);
   std::set<std::string> missing;
   for (const auto& member : members)
     missing.insert(member.name);
   std::uint64_t written = 0;
   while (!missing.empty()) {
-    const auto entry = next_entry(file);
+    const auto entry = stream.next();
     if (!entry) break;
     if (leads_outside(entry->name))
       file.damaged(cat("\"", entry->name, "\" leads out of the folder"));
@@ -141,17 +123,17 @@ void unpack_tar_gz(
           return known.name == entry->name;
         });
     if (member == members.end()) {
-      read_data(file, entry->bytes, [](const char*, std::size_t) {});
+      read_data(file, *entry->size, [](const char*, std::size_t) {});
       continue;
     }
-    if (!entry->plain_file())
+    if (!entry->is_file())
       file.damaged(cat(entry->name, " is not a plain file"));
-    if (entry->bytes > member->limit_bytes)
+    if (*entry->size > member->limit_bytes)
       file.damaged(cat(entry->name, " is larger than it should be"));
     const fs::path path = folder / entry->name;
     fs::create_directories(path.parent_path());
     AtomicFile out(path);
-    read_data(file, entry->bytes, [&](const char* data, std::size_t bytes) {
+    read_data(file, *entry->size, [&](const char* data, std::size_t bytes) {
       out.write(data, bytes);
       written += bytes;
       if (progress) progress(written);

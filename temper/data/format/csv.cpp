@@ -42,11 +42,11 @@ char detect_delimiter(std::string_view text) {
 }
 
 std::string_view csv_text(std::string_view file, const std::string& name) {
-  if (starts_with(file, "\xff\xfe") || starts_with(file, "\xfe\xff"))
+  if (file.starts_with("\xff\xfe") || file.starts_with("\xfe\xff"))
     throw Error(
         cat("[data] cannot read ", name, ": it is UTF-16."),
         "Save it as UTF-8.");
-  if (starts_with(file, "\xef\xbb\xbf")) file.remove_prefix(3);
+  if (file.starts_with("\xef\xbb\xbf")) file.remove_prefix(3);
   return file;
 }
 

@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 
+#include "temper/base/byte_order.h"
 #include "temper/base/error.h"
 #include "temper/base/file/mapped_file.h"
 #include "temper/base/text.h"
@@ -35,11 +36,6 @@ constexpr std::array<TypeRow, 6> kTypes{{
     {0x0D, IdxType::f32, 4},
     {0x0E, IdxType::f64, 8},
 }};
-
-std::uint32_t big_endian32(const std::uint8_t* at) {
-  return std::uint32_t{at[0]} << 24 | std::uint32_t{at[1]} << 16 |
-      std::uint32_t{at[2]} << 8 | std::uint32_t{at[3]};
-}
 
 IdxArray unpack_idx(
     std::span<const std::uint8_t> packed,
@@ -106,7 +102,8 @@ IdxHeader parse_idx_header(
     refuse_idx(name, "its header is cut short");
   header.data_bytes = row->bytes;
   for (std::size_t i = 0; i < dimensions; ++i) {
-    const std::uint32_t size = big_endian32(file.data() + 4 + 4 * i);
+    const std::uint32_t size =
+        read_big_endian<std::uint32_t>(file.data() + 4 + 4 * i);
     header.shape.push_back(size);
     constexpr std::uint64_t kMost = std::uint64_t{1} << 60;
     if (size > 0 && header.data_bytes > kMost / size)

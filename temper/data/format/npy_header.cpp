@@ -4,6 +4,7 @@
 #include <cstring>
 #include <optional>
 
+#include "temper/base/byte_order.h"
 #include "temper/base/error.h"
 #include "temper/base/text.h"
 #include "temper/data/format/npy.h"
@@ -53,7 +54,7 @@ class Literal {
     skip_blanks();
     for (const bool value : {true, false}) {
       const std::string_view word = value ? "True" : "False";
-      if (!starts_with(text_.substr(at_), word)) continue;
+      if (!text_.substr(at_).starts_with(word)) continue;
       at_ += word.size();
       return value;
     }
@@ -181,9 +182,9 @@ NpyHeader parse_npy_header(
     nothing.refuse(cat("its version ", version, " is unknown"));
   const std::size_t front = version == 1 ? 10 : 12;
   if (file.size() < front) nothing.refuse("its header is cut short");
-  std::size_t length = file[8] | std::size_t{file[9]} << 8;
-  if (version > 1)
-    length |= std::size_t{file[10]} << 16 | std::size_t{file[11]} << 24;
+  const std::size_t length = version == 1
+      ? read_little_endian<std::uint16_t>(file.data() + 8)
+      : read_little_endian<std::uint32_t>(file.data() + 8);
   if (length > kLongestNpyHeader) nothing.refuse("its header is too long");
   if (file.size() - front < length) nothing.refuse("its header is cut short");
 

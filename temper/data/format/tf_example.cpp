@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "temper/base/byte_order.h"
 #include "temper/base/text.h"
 #include "temper/data/sample/source.h"
 
@@ -139,8 +140,7 @@ void need_one(const TfFeature& feature, std::size_t count) {
 }
 
 float float_at(Bytes bytes, std::size_t at) {
-  const std::uint32_t bits = bytes[at] | std::uint32_t{bytes[at + 1]} << 8 |
-      std::uint32_t{bytes[at + 2]} << 16 | std::uint32_t{bytes[at + 3]} << 24;
+  const auto bits = read_little_endian<std::uint32_t>(bytes.data() + at);
   float value = 0;
   std::memcpy(&value, &bits, sizeof value);
   return value;

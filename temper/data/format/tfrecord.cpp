@@ -1,5 +1,6 @@
 #include "temper/data/format/tfrecord.h"
 
+#include "temper/base/byte_order.h"
 #include "temper/base/digest/crc32c.h"
 #include "temper/base/text.h"
 #include "temper/data/sample/source.h"
@@ -10,15 +11,9 @@ namespace {
 constexpr std::uint64_t kLengthBytes = 8;
 constexpr std::uint64_t kHeaderBytes = kLengthBytes + kTfChecksumBytes;
 
-std::uint64_t little_endian(Bytes bytes) {
-  std::uint64_t value = 0;
-  for (std::size_t i = bytes.size(); i-- > 0;)
-    value = value << 8 | bytes[i];
-  return value;
-}
-
 bool record_sum_fits(Bytes bytes, Bytes sum) {
-  return little_endian(sum) == mask_crc32c(crc32c(bytes));
+  return read_little_endian<std::uint32_t>(sum.data()) ==
+      mask_crc32c(crc32c(bytes));
 }
 
 [[noreturn]] void refuse_at(const char* why, std::uint64_t position) {
@@ -41,7 +36,8 @@ std::vector<TfRecord> read_tfrecord_index(Bytes file) {
       if (position == 0) throw Error("it is not a TFRecord file");
       refuse_at("a length does not fit its checksum", position);
     }
-    const std::uint64_t bytes = little_endian(length);
+    const std::uint64_t bytes =
+        read_little_endian<std::uint64_t>(length.data());
     if (bytes > left - kHeaderBytes - kTfChecksumBytes)
       refuse_at("a record is cut off", position);
     records.push_back({position + kHeaderBytes, bytes});

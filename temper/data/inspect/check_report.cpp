@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "temper/base/cut_text.h"
 #include "temper/base/text.h"
 #include "temper/data/inspect/columns_report.h"
 
@@ -11,14 +12,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Cut in the middle of nothing: a byte that continues a UTF-8 letter goes with
-// its first one.
 std::string shortened(const std::string& text, std::size_t columns) {
-  if (text.size() <= columns) return text;
-  std::size_t end = columns - 1;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80)
-    --end;
-  return text.substr(0, end) + "~";
+  return text.size() <= columns ? text : cat(cut_text(text, columns - 1), "~");
 }
 
 std::string

@@ -116,7 +116,7 @@ Splits open_raw(const std::string& given, const OpenOptions& options) {
       if (name == key) return kind.open("", options);
       continue;
     }
-    if (!starts_with(name, key)) continue;
+    if (!name.starts_with(key)) continue;
     const std::string rest = name.substr(key.size());
     if (rest.empty())
       throw Error(
@@ -124,7 +124,7 @@ Splits open_raw(const std::string& given, const OpenOptions& options) {
           cat("Write ", kind.shown.name, "."));
     return kind.open(rest, options);
   }
-  if (starts_with(name, kOwnSource))
+  if (name.starts_with(kOwnSource))
     throw Error(
         cat("[data] ",
             name,
@@ -167,7 +167,7 @@ std::unique_ptr<StreamSource> open_stream(
     const std::string& name,
     double patience_s) {
   const std::string kind = "cmd:";
-  if (!starts_with(name, kind)) return nullptr;
+  if (!name.starts_with(kind)) return nullptr;
   CmdOptions options;
   options.command = name.substr(kind.size());
   options.patience_s = patience_s;

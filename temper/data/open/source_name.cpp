@@ -28,7 +28,7 @@ std::vector<std::string> keys() {
 
 bool has_kind(const std::string& name) {
   for (const std::string& key : keys())
-    if (key.back() == ':' ? starts_with(name, key) : name == key) return true;
+    if (key.back() == ':' ? name.starts_with(key) : name == key) return true;
   return false;
 }
 
@@ -40,7 +40,7 @@ std::string kind_of_file(const fs::path& path) {
   if (ending == ".tar") return "tar:";
   if (ending == ".npy" || ending == ".npz") return "npy:";
   if (ending == ".txt") return "text:";
-  if (starts_with(ending, ".tfrecord")) return "tfrecord:";
+  if (ending.starts_with(".tfrecord")) return "tfrecord:";
   return "";
 }
 
@@ -52,7 +52,7 @@ std::string named_folder(const std::string& name) {
   for (const auto& entry : fs::directory_iterator(name, unreadable)) {
     std::error_code failure;
     const std::string file = entry.path().filename().string();
-    if (starts_with(file, ".")) continue;
+    if (file.starts_with(".")) continue;
     if (entry.is_directory(failure)) return "folder:" + name;
     const std::string kind = kind_of_file(entry.path());
     if (kind == "npy:" && entry.path().extension() == ".npy") held = kind;

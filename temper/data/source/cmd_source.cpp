@@ -12,7 +12,6 @@ namespace temper::data {
 namespace {
 
 constexpr std::uint64_t kMostMember = std::uint64_t{256} << 20;
-constexpr std::uint64_t kMostName = 64 << 10;
 constexpr std::size_t kPiece = 1 << 20;
 
 bool names_image(const std::string& kind) {
@@ -103,7 +102,7 @@ bool CmdSource::next(Sample& sample) {
   }
   if (!trouble.empty()) {
     constexpr std::string_view kRoom = "[data] ";
-    if (starts_with(trouble, kRoom)) trouble.erase(0, kRoom.size());
+    if (trouble.starts_with(kRoom)) trouble.erase(0, kRoom.size());
     throw BadSample(cat(kRoom, key, ": ", trouble));
   }
   if (!image) throw BadSample(cat("[data] ", key, " has no image."));
@@ -130,30 +129,26 @@ void CmdSource::use(
 // False at the end of the archive.
 bool CmdSource::read_member(Member& member) {
   std::array<std::uint8_t, kTarBlock> block{};
-  std::optional<std::string> long_name;
+  TarHeaders headers;
   for (;;) {
     if (!read_block(block)) break;
     if (is_empty_block(block)) break;
-    const auto header = parse_tar_header(block);
-    if (!header) child_->refuse("it does not write a tar archive");
-    if (header->is_long_name() || header->is_pax()) {
-      if (header->size > kMostName) child_->refuse("a name of absurd length");
-      read_contents(header->size, member.bytes);
-      const std::string text(text_in(member.bytes));
-      if (header->is_pax()) {
-        if (auto path = pax_value(text, "path")) long_name = path;
-      } else {
-        // Ends at its zero. NOLINTNEXTLINE(readability-redundant-string-cstr)
-        long_name = std::string(text.c_str());
-      }
+    const auto header = headers.next(block);
+    if (!header || !header->size)
+      child_->refuse("it does not write a tar archive");
+    if (header->is_note()) {
+      if (*header->size > kMostTarNote)
+        child_->refuse("a name of absurd length");
+      read_contents(*header->size, member.bytes);
+      if (!headers.take_note(*header, text_in(member.bytes)))
+        child_->refuse("a damaged pax record");
       continue;
     }
-    const std::string name = long_name.value_or(header->name);
-    long_name.reset();
-    if (header->size > kMostMember)
+    const std::string& name = header->name;
+    if (*header->size > kMostMember)
       child_->refuse(
-          cat("its member ", name, " has ", bytes_text(header->size)));
-    read_contents(header->size, member.bytes);
+          cat("its member ", name, " has ", bytes_text(*header->size)));
+    read_contents(*header->size, member.bytes);
     if (!header->is_file()) continue;
     const auto slash = name.rfind('/');
     const auto dot = name.find('.', slash == std::string::npos ? 0 : slash + 1);
@@ -183,7 +178,7 @@ void CmdSource::read_contents(
     std::uint64_t size,
     std::vector<std::uint8_t>& bytes) {
   bytes.clear();
-  const std::uint64_t padded = (size + kTarBlock - 1) / kTarBlock * kTarBlock;
+  const std::uint64_t padded = whole_blocks(size);
   while (bytes.size() < padded) {
     const std::size_t have = bytes.size();
     const auto piece = static_cast<std::size_t>(

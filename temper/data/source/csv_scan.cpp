@@ -45,9 +45,7 @@ TargetChoice find_target(
   const auto names = names_of(scan);
   const auto ends = [&](std::string_view ending) {
     return std::count(names.begin(), names.end(), wanted) == 0 &&
-        wanted.size() >= ending.size() &&
-        wanted.compare(wanted.size() - ending.size(), ending.size(), ending) ==
-        0;
+        wanted.ends_with(ending);
   };
   for (const auto& [ending, meaning] :
        {std::pair{":class", Wanted::a_class},

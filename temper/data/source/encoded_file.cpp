@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "temper/base/file/descriptor.h"
 #include "temper/base/text.h"
 
 namespace temper::data {
@@ -17,27 +18,22 @@ class OpenFile {
   // Opening a pipe that has taken the file's place must not wait.
   explicit OpenFile(const std::string& path)
       : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
-    if (descriptor_ < 0) throw BadSample(std::strerror(errno));
+    if (!descriptor_.open()) throw BadSample(std::strerror(errno));
   }
-  ~OpenFile() {
-    ::close(descriptor_);
-  }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
 
   std::uint64_t size() const {
     struct stat status {};
-    if (::fstat(descriptor_, &status) != 0)
+    if (::fstat(descriptor_.get(), &status) != 0)
       throw BadSample(std::strerror(errno));
     if (!S_ISREG(status.st_mode)) throw BadSample("it is not a file");
     return static_cast<std::uint64_t>(status.st_size);
   }
   int descriptor() const {
-    return descriptor_;
+    return descriptor_.get();
   }
 
  private:
-  int descriptor_;
+  Descriptor descriptor_;
 };
 
 void fill_bytes(

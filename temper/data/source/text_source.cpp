@@ -194,10 +194,10 @@ std::uint64_t TextSource::fingerprint() const {
 Splits open_text(const std::string& place, const OpenOptions& options) {
   auto unit = TextTokens::Unit::bytes;
   std::string path = place;
-  if (starts_with(place, "chars:")) {
+  if (place.starts_with("chars:")) {
     unit = TextTokens::Unit::characters;
     path = place.substr(6);
-  } else if (starts_with(place, "bytes:")) {
+  } else if (place.starts_with("bytes:")) {
     path = place.substr(6);
   }
   const int sequence = options.sequence;

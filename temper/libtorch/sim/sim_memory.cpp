@@ -225,7 +225,7 @@ void set_rules(const Rules& rules) {
         ? std::nullopt
         : parse_double(rules.fault.substr(colon + 1));
     op = rules.fault.substr(0, colon);
-    if (!part || !starts_with(op, "aten::"))
+    if (!part || !op.starts_with("aten::"))
       throw Error(
           cat("[sim] cannot read the fault \"", rules.fault, "\"."),
           "Name an operator and how far it is off: aten::convolution:1e-3.");

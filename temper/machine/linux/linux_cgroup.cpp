@@ -51,7 +51,7 @@ bool climbs_out(const std::string& name) {
 std::string below_mount(const Mount& mount, const std::string& name) {
   if (climbs_out(name) || name.empty() || name == "/") return "";
   if (mount.root == "/" || climbs_out(mount.root)) return name;
-  if (!starts_with(name, mount.root)) return "";
+  if (!name.starts_with(mount.root)) return "";
   const std::string rest = name.substr(mount.root.size());
   return rest.empty() || rest.front() == '/' ? rest : "";
 }

@@ -20,17 +20,17 @@ bool digits_only(std::string_view text) {
 template <class Prefixes>
 bool starts_with_any(std::string_view name, const Prefixes& prefixes) {
   return std::any_of(prefixes.begin(), prefixes.end(), [&](const char* prefix) {
-    return starts_with(name, prefix);
+    return name.starts_with(prefix);
   });
 }
 
 // The kernel's rule: sda1 is a part of sda, nvme0n1p1 of nvme0n1; the p is
 // there when the disk's name ends in a digit.
 bool is_partition(std::string_view name, std::string_view disk) {
-  if (disk.empty() || !starts_with(name, disk)) return false;
+  if (disk.empty() || !name.starts_with(disk)) return false;
   auto rest = name.substr(disk.size());
   if (digits_only(disk.substr(disk.size() - 1))) {
-    if (!starts_with(rest, "p")) return false;
+    if (!rest.starts_with("p")) return false;
     rest.remove_prefix(1);
   }
   return digits_only(rest);
@@ -41,7 +41,7 @@ bool is_layer(std::string_view name) {
   constexpr std::array kLayers{
       "loop", "ram", "zram", "dm-", "md", "bcache", "drbd"};
   // nvme0c0n1 is one of the paths to nvme0n1.
-  const bool path = starts_with(name, "nvme") && contains(name, "c");
+  const bool path = name.starts_with("nvme") && contains(name, "c");
   return path || starts_with_any(name, kLayers);
 }
 
@@ -73,7 +73,7 @@ std::optional<double> average_10s(
   while (!text.empty()) {
     const auto parts = words(next_line(text));
     if (parts.size() < 2 || parts[0] != kind) continue;
-    if (!starts_with(parts[1], "avg10=")) return std::nullopt;
+    if (!parts[1].starts_with("avg10=")) return std::nullopt;
     const auto percent = parse_double(parts[1].substr(6));
     if (!percent || *percent < 0 || *percent > 100) return std::nullopt;
     return *percent / 100;
@@ -86,7 +86,7 @@ std::optional<double> average_10s(
 // cpu0 user nice system idle iowait irq softirq steal guest guest_nice
 // Guest time is part of user time already.
 void parse_cpu_times(std::string_view stat, Counters& counters) {
-  while (starts_with(stat, "cpu")) {
+  while (stat.starts_with("cpu")) {
     const auto parts = words(next_line(stat));
     if (parts.size() < 5) continue;
     Counters::Busy busy;

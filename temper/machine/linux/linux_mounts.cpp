@@ -28,8 +28,8 @@ std::string unescape(std::string_view text) {
 }
 
 bool holds(const std::string& point, const std::string& path) {
-  if (point == "/") return starts_with(path, "/");
-  if (!starts_with(path, point)) return false;
+  if (point == "/") return path.starts_with("/");
+  if (!path.starts_with(point)) return false;
   return path.size() == point.size() || path[point.size()] == '/';
 }
 

@@ -19,7 +19,7 @@ bool is_there(const fs::path& path) {
 std::string assigned(std::string_view text, std::string_view key) {
   while (!text.empty()) {
     const auto line = trim(next_line(text));
-    if (!starts_with(line, key) || line.size() <= key.size() ||
+    if (!line.starts_with(key) || line.size() <= key.size() ||
         line[key.size()] != '=')
       continue;
     auto value = trim(line.substr(key.size() + 1));
@@ -48,7 +48,7 @@ std::string container_of_init(const fs::path& root) {
   const std::string environment =
       read_small_file(root / "proc/1/environ").value_or("");
   for (const std::string& variable : split(environment, '\0'))
-    if (starts_with(variable, "container=")) return clean(variable.substr(10));
+    if (variable.starts_with("container=")) return clean(variable.substr(10));
   return "";
 }
 

@@ -34,7 +34,7 @@ std::optional<std::string_view> field(
     std::string_view key) {
   while (!text.empty()) {
     const auto line = next_line(text);
-    if (!starts_with(line, key)) continue;
+    if (!line.starts_with(key)) continue;
     const auto after = trim(line.substr(key.size()));
     if (after.empty() || after.front() != ':') continue;
     return trim(after.substr(1));

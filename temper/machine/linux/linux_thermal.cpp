@@ -22,7 +22,7 @@ std::vector<fs::path> children(const fs::path& directory, const char* prefix) {
   std::error_code error;
   fs::directory_iterator at(directory, error);
   for (; !error && at != fs::directory_iterator(); at.increment(error))
-    if (starts_with(at->path().filename().string(), prefix))
+    if (at->path().filename().string().starts_with(prefix))
       found.push_back(at->path());
   std::sort(found.begin(), found.end());
   return found;

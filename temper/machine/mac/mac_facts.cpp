@@ -67,9 +67,9 @@ std::string chip_arch(MacSource& source, const std::string& process_arch) {
 std::string chip_model(MacSource& source) {
   const std::string brand =
       source.text("machdep.cpu.brand_string").value_or("");
-  if (!starts_with(brand, "VirtualApple")) return brand;
+  if (!brand.starts_with("VirtualApple")) return brand;
   for (const MacAccelerator& accelerator : source.accelerators()) {
-    if (starts_with(accelerator.model, "Apple ")) return accelerator.model;
+    if (accelerator.model.starts_with("Apple ")) return accelerator.model;
   }
   return "";
 }
@@ -112,9 +112,9 @@ void read_simd(MacSource& source, Cpu& cpu) {
 std::string vm_name(MacSource& source, const std::string& model) {
   if (!is_set(source, "kern.hv_vmm_present")) return "";
   const std::string name = lower(model);
-  if (starts_with(name, "virtualmac")) return "apple";
-  if (starts_with(name, "vmware")) return "vmware";
-  if (starts_with(name, "parallels")) return "parallels";
+  if (name.starts_with("virtualmac")) return "apple";
+  if (name.starts_with("vmware")) return "vmware";
+  if (name.starts_with("parallels")) return "parallels";
   return "unknown";
 }
 
@@ -239,17 +239,17 @@ Disk mac_disk(MacSource& source, const std::filesystem::path& path) {
 
 std::string mac_gpu_vendor(const MacAccelerator& accelerator) {
   const std::string& name = accelerator.class_name;
-  if (mac_gpu_on_chip(accelerator) || starts_with(name, "AppleParavirt")) {
+  if (mac_gpu_on_chip(accelerator) || name.starts_with("AppleParavirt")) {
     return "apple";
   }
-  if (contains(name, "AMD") || starts_with(name, "ATI")) return "amd";
+  if (contains(name, "AMD") || name.starts_with("ATI")) return "amd";
   if (contains(name, "Intel")) return "intel";
-  if (starts_with(name, "nv") || starts_with(name, "NV")) return "nvidia";
+  if (name.starts_with("nv") || name.starts_with("NV")) return "nvidia";
   return "";
 }
 
 bool mac_gpu_on_chip(const MacAccelerator& accelerator) {
-  return starts_with(accelerator.class_name, "AGX");
+  return accelerator.class_name.starts_with("AGX");
 }
 
 } // namespace temper::machine

@@ -106,7 +106,7 @@ GpuGauge mac_gpu_gauge(
 void MacTraffic::add(const std::vector<MacInterface>& interfaces) {
   std::map<std::string, MacInterface> now;
   for (const MacInterface& interface : interfaces) {
-    if (!starts_with(interface.name, "en")) continue;
+    if (!interface.name.starts_with("en")) continue;
     const auto before = before_.find(interface.name);
     if (before != before_.end()) {
       in_bytes_ += grown(before->second.in_bytes, interface.in_bytes);

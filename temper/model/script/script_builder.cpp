@@ -53,8 +53,8 @@ const std::map<std::string, const char*>& number_operators() {
 
 // The exporter's own checks of sizes; they make nothing.
 bool is_assertion(const std::string& op) {
-  return starts_with(op, "aten._assert_") ||
-      starts_with(op, "aten.sym_constrain_");
+  return op.starts_with("aten._assert_") ||
+      op.starts_with("aten.sym_constrain_");
 }
 
 // "aten.add.Tensor" -> {"aten::add", "Tensor"}.

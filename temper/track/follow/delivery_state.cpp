@@ -4,10 +4,10 @@
 #include <array>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <random>
 
 #include "temper/base/digest/hash.h"
 #include "temper/base/file/file.h"
+#include "temper/base/hex.h"
 #include "temper/base/text.h"
 
 namespace temper::track {
@@ -105,12 +105,7 @@ std::int64_t lines_after(
 }
 
 std::string random_key() {
-  std::random_device device;
-  constexpr const char* kHex = "0123456789abcdef";
-  std::string out;
-  for (int i = 0; i < 32; ++i)
-    out += kHex[device() & 15];
-  return out;
+  return random_hex(32);
 }
 
 } // namespace temper::track

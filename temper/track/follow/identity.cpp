@@ -7,6 +7,8 @@
 
 #include "temper/base/digest/hash.h"
 #include "temper/base/text.h"
+#include "temper/journal/event_fields.h"
+#include "temper/journal/event_kinds.h"
 #include "temper/journal/journal.h"
 #include "temper/track/follow/delivery_state.h"
 
@@ -14,6 +16,8 @@ namespace temper::track {
 namespace {
 
 namespace fs = std::filesystem;
+namespace kinds = journal::kinds;
+namespace fields = journal::fields;
 
 constexpr std::size_t kIdDigits = 32;
 
@@ -33,7 +37,7 @@ std::vector<KnownPlace> places_in(const fs::path& directory) {
   std::error_code failed;
   for (const auto& entry : fs::directory_iterator(directory, failed)) {
     const std::string name = entry.path().filename().string();
-    if (!starts_with(name, "track-") || entry.path().extension() != ".json")
+    if (!name.starts_with("track-") || entry.path().extension() != ".json")
       continue;
     try {
       if (auto read = read_follow_state(entry.path()))
@@ -48,7 +52,7 @@ std::vector<KnownPlace> places_in(const fs::path& directory) {
 bool is_gone(const std::string& where) {
   std::error_code failed;
   for (const std::string scheme : {"sqlite:///", "file://"})
-    if (starts_with(where, scheme))
+    if (where.starts_with(scheme))
       return !fs::exists(where.substr(scheme.size()), failed) && !failed;
   return false;
 }
@@ -56,7 +60,7 @@ bool is_gone(const std::string& where) {
 bool has_id(const fs::path& directory, const std::string& id) {
   const journal::RunDirectory run{directory};
   const auto first = journal::Follower(run.journal()).read(1);
-  return !first.empty() && first[0].kind == "run" &&
+  return !first.empty() && first[0].kind == kinds::kRun &&
       identity_of(first[0], run) == id;
 }
 
@@ -74,7 +78,7 @@ bool delivers(
 std::string identity_of(
     const journal::Event& run,
     const journal::RunDirectory& directory) {
-  const std::string id = run.text("id").value_or("");
+  const std::string id = run.text(fields::kId).value_or("");
   if (id.size() == kIdDigits &&
       id.find_first_not_of("0123456789abcdef") == std::string::npos)
     return id;

@@ -9,6 +9,7 @@
 #include "temper/base/file/atomic_file.h"
 #include "temper/base/log.h"
 #include "temper/base/text.h"
+#include "temper/journal/event_kinds.h"
 #include "temper/journal/journal.h"
 #include "temper/track/follow/identity.h"
 #include "temper/track/follow/parent.h"
@@ -17,6 +18,7 @@ namespace temper::track {
 namespace {
 
 namespace fs = std::filesystem;
+namespace kinds = journal::kinds;
 
 // Held while this follower lives; the system lets go of it when it dies.
 Descriptor lock(const fs::path& file) {
@@ -63,7 +65,7 @@ bool JournalDelivery::begin() {
   journal::Follower first(directory_.journal());
   const auto events = first.read(1);
   if (events.empty()) return false;
-  if (events[0].kind != "run")
+  if (events[0].kind != kinds::kRun)
     throw Error(
         cat("[track] ",
             directory_.journal().string(),

@@ -5,6 +5,7 @@
 
 #include "temper/base/digest/hash.h"
 #include "temper/base/text.h"
+#include "temper/journal/event_fields.h"
 #include "temper/journal/run_summary.h"
 #include "temper/track/follow/translate.h"
 
@@ -13,6 +14,7 @@ namespace {
 
 using journal::Event;
 using nlohmann::json;
+namespace fields = journal::fields;
 
 constexpr std::size_t kLongestParam = 6000;
 
@@ -108,7 +110,7 @@ RunFacts facts_of(const Event& run, const journal::RunDirectory& directory) {
 
   std::string data_path;
   for (const auto& [key, value] :
-       journal::config_keys(run.text("config").value_or(""))) {
+       journal::config_keys(run.text(fields::kConfig).value_or(""))) {
     const std::string plain = unquoted(value);
     facts.params.push_back({clean_key(key), shortened(plain, kLongestParam)});
     if (key == "data.path") data_path = plain;
@@ -129,7 +131,7 @@ RunFacts facts_of(const Event& run, const journal::RunDirectory& directory) {
   if (dirty != origin.end() && dirty->is_boolean())
     tag("mlflow.source.git.dirty", dirty->get<bool>() ? "True" : "False");
   tag("mlflow.note.content", description(plan));
-  tag("temper.version", run.text("version").value_or(""));
+  tag("temper.version", run.text(fields::kVersion).value_or(""));
   tag("temper.device", text_in(plan, "device"));
   tag("temper.model", text_in(plan, "model"));
   tag("temper.host", text_in(origin, "host"));

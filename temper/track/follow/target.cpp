@@ -1,6 +1,7 @@
 #include "temper/track/follow/target.h"
 
 #include "temper/base/digest/hash.h"
+#include "temper/base/hex.h"
 #include "temper/base/text.h"
 
 namespace temper::track {
@@ -28,9 +29,9 @@ fs::path absolute(const fs::path& path, const fs::path& relative_to) {
 // sqlite:///relative, sqlite:////absolute, as SQLAlchemy reads them.
 Target sqlite_target(const std::string& uri, const fs::path& relative_to) {
   std::string path = uri.substr(7);
-  if (starts_with(path, "///"))
+  if (path.starts_with("///"))
     path = path.substr(3);
-  else if (starts_with(path, "//"))
+  else if (path.starts_with("//"))
     path.clear();
   path = path.substr(0, path.find('?'));
   if (path.empty() || path == ":memory:")
@@ -61,11 +62,10 @@ std::string scheme_of(const std::string& uri) {
 
 std::string Target::id() const {
   const char* name = kind == Kind::tensorboard ? "tensorboard" : "mlflow";
-  constexpr const char* kHex = "0123456789abcdef";
   const std::uint64_t hash = hash64(shown);
   std::string out = cat(name, "-");
   for (int i = 0; i < 8; ++i)
-    out += kHex[hash >> (4 * i) & 15];
+    out += kHexDigits[hash >> (4 * i) & 15];
   return out;
 }
 
@@ -96,8 +96,8 @@ Target parse_target(const std::string& uri, const fs::path& relative_to) {
   }
   if (scheme == "file") {
     std::string path = uri.substr(5);
-    if (starts_with(path, "//")) path = path.substr(2);
-    if (starts_with(path, "localhost/")) path = path.substr(9);
+    if (path.starts_with("//")) path = path.substr(2);
+    if (path.starts_with("localhost/")) path = path.substr(9);
     if (path.empty())
       throw Error(cat("[track] ", uri, " names no folder."), kWhatIsTaken);
     return file_target(path, relative_to);

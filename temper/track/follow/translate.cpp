@@ -5,7 +5,11 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "temper/base/checkpoint_name.h"
+#include "temper/base/cut_text.h"
 #include "temper/base/text.h"
+#include "temper/journal/event_fields.h"
+#include "temper/journal/event_kinds.h"
 
 namespace temper::track {
 namespace {
@@ -13,6 +17,9 @@ namespace {
 namespace fs = std::filesystem;
 using journal::Event;
 using nlohmann::json;
+namespace kinds = journal::kinds;
+namespace fields = journal::fields;
+namespace statuses = journal::statuses;
 
 constexpr std::size_t kLongestKey = 250;
 constexpr const char* kSystem = "system/"; // MLflow's own name for them
@@ -34,7 +41,7 @@ std::int64_t highest(
     const std::string& key) {
   std::int64_t most = -1;
   for (auto at = high.lower_bound(key); at != high.end(); ++at) {
-    if (!starts_with(at->first, key)) break;
+    if (!at->first.starts_with(key)) break;
     if (at->first.size() == key.size() || at->first[key.size()] == '#')
       most = std::max(most, at->second);
   }
@@ -63,35 +70,38 @@ void add_point(
 }
 
 void add_step(const Event& event, Marks& marks, Delivery& batch) {
-  const std::int64_t step = event.count("step").value_or(0);
+  const std::int64_t step = event.count(fields::kStep).value_or(0);
   for (const auto& [name, value] : event.fields) {
-    if (name == "step" || name == "epoch") continue;
+    if (name == fields::kStep || name == fields::kEpoch) continue;
     if (const auto number = event.number(name))
       add_point(batch, marks, clean_key(name), *number, step, event);
   }
 }
 
 void add_epoch(const Event& event, Marks& marks, Delivery& batch) {
-  const std::int64_t step = event.count("update").value_or(0);
+  const std::int64_t step = event.count(fields::kUpdate).value_or(0);
   for (const auto& [name, value] : event.fields) {
-    if (!starts_with(name, "train_") && !starts_with(name, "val_")) continue;
+    if (!name.starts_with(fields::kTrainPrefix) &&
+        !name.starts_with(fields::kValPrefix))
+      continue;
     if (const auto number = event.number(name))
       add_point(batch, marks, clean_key(name), *number, step, event);
   }
   const auto also = [&](const char* key, std::optional<double> number) {
     if (number) add_point(batch, marks, key, *number, step, event);
   };
-  also("epoch_seconds", event.number("seconds"));
-  also("epoch_samples_per_s", event.number("samples_per_s"));
+  also("epoch_seconds", event.number(fields::kSeconds));
+  also("epoch_samples_per_s", event.number(fields::kSamplesPerS));
   // As people count them: the first is 1.
-  if (const auto epoch = event.number("epoch")) also("epoch", *epoch + 1);
+  if (const auto epoch = event.number(fields::kEpoch))
+    also("epoch", *epoch + 1);
 }
 
 void add_test(const Event& event, Marks& marks, Delivery& batch) {
-  const std::int64_t step = event.count("update").value_or(0);
+  const std::int64_t step = event.count(fields::kUpdate).value_or(0);
   for (const auto& [name, value] : event.fields)
     if (const auto number = event.number(name);
-        number && starts_with(name, "test_"))
+        number && name.starts_with(fields::kTestPrefix))
       add_point(batch, marks, clean_key(name), *number, step, event);
 }
 
@@ -112,14 +122,14 @@ void add_incident(const Event& event, Marks& marks, Delivery& batch) {
   if (time_ms <= marks.note_ms) return;
   marks.note_ms = time_ms;
   ++marks.incidents;
-  const std::int64_t update = event.count("update").value_or(0);
+  const std::int64_t update = event.count(fields::kUpdate).value_or(0);
   const std::string text =
       cat("update ",
           update,
           ", ",
-          event.text("what").value_or(event.kind),
+          event.text(fields::kWhat).value_or(event.kind),
           ": ",
-          event.text("why").value_or(""));
+          event.text(fields::kWhy).value_or(""));
   batch.notes.push_back({"incidents", text, update, time_ms});
   batch.tags.push_back({"temper.incidents", cat(marks.incidents)});
   batch.tags.push_back({"temper.last_incident", shortened(text, kLongestTag)});
@@ -129,20 +139,20 @@ void add_checkpoint(
     const Event& event,
     const journal::RunDirectory& directory,
     Delivery& batch) {
-  const std::int64_t update = event.count("update").value_or(0);
-  const std::string name = cat("step-", update);
+  const std::int64_t update = event.count(fields::kUpdate).value_or(0);
+  const std::string name = checkpoint_name(update);
   batch.weights.push_back(
       {directory.checkpoints() / name, update, ms(event.time_s)});
   batch.tags.push_back({"temper.checkpoint", name});
-  if (event.flag("best").value_or(false))
+  if (event.flag(fields::kBest).value_or(false))
     batch.tags.push_back({"temper.best_checkpoint", name});
 }
 
 void add_gradients(const Event& event, Marks& marks, Delivery& batch) {
-  const std::int64_t step = event.count("update").value_or(0);
+  const std::int64_t step = event.count(fields::kUpdate).value_or(0);
   if (!is_new(marks, "(gradients)", step)) return; // no metric is called so
-  const json all =
-      json::parse(event.json("histograms").value_or("{}"), nullptr, false);
+  const json all = json::parse(
+      event.json(fields::kHistograms).value_or("{}"), nullptr, false);
   if (!all.is_object()) return;
   for (const auto& [name, spread] : all.items()) {
     Histogram made;
@@ -166,12 +176,12 @@ void add_artifact(
     const Event& event,
     const journal::RunDirectory& directory,
     Delivery& batch) {
-  const std::string path = event.text("path").value_or("");
-  const std::string name = event.text("name").value_or(path);
+  const std::string path = event.text(fields::kPath).value_or("");
+  const std::string name = event.text(fields::kName).value_or(path);
   const fs::path inside = fs::path(path).lexically_normal();
   if (path.empty() || inside.is_absolute() || *inside.begin() == "..") return;
   const fs::path from = directory.path / inside;
-  const std::int64_t step = event.count("update").value_or(0);
+  const std::int64_t step = event.count(fields::kUpdate).value_or(0);
   std::error_code failed;
   if (!fs::is_directory(from, failed)) {
     batch.artifacts.push_back({from, name, step, ms(event.time_s)});
@@ -190,12 +200,12 @@ void add_artifact(
 }
 
 Status status_of(const std::string& ending) {
-  if (ending == "failed") return Status::failed;
-  return ending == "stopped" ? Status::killed : Status::finished;
+  if (ending == statuses::kFailed) return Status::failed;
+  return ending == statuses::kStopped ? Status::killed : Status::finished;
 }
 
 void add_end(const Event& event, Delivery& batch) {
-  const std::string ending = event.text("status").value_or("");
+  const std::string ending = event.text(fields::kStatus).value_or("");
   batch.status = {status_of(ending), ms(event.time_s)};
   batch.tags.push_back({"temper.status", ending});
   const auto tag = [&](const char* key, const char* field) {
@@ -203,10 +213,10 @@ void add_end(const Event& event, Delivery& batch) {
     if (text && !text->empty())
       batch.tags.push_back({key, shortened(*text, kLongestTag)});
   };
-  tag("temper.why", "why");
-  tag("temper.bottleneck", "bottleneck");
-  tag("temper.best_metric", "best_metric");
-  if (const auto best = event.number("best"); best && !std::isnan(*best))
+  tag("temper.why", fields::kWhy);
+  tag("temper.bottleneck", fields::kBottleneck);
+  tag("temper.best_metric", fields::kBestMetric);
+  if (const auto best = event.number(fields::kBest); best && !std::isnan(*best))
     batch.tags.push_back({"temper.best", cat(*best)});
 }
 
@@ -224,7 +234,7 @@ void Marks::journal_was_cut() {
 bool Marks::tracker_has(const std::map<std::string, StoredRun::Last>& metrics) {
   bool more = false;
   for (const auto& [key, last] : metrics) {
-    if (starts_with(key, kSystem)) {
+    if (key.starts_with(kSystem)) {
       more = more || last.time_ms > system_ms;
       system_ms = std::max(system_ms, last.time_ms);
       system_step = std::max(system_step, last.step + 1);
@@ -243,17 +253,13 @@ bool Marks::tracker_has(const std::map<std::string, StoredRun::Last>& metrics) {
 bool Marks::tracker_lacks(
     const std::map<std::string, StoredRun::Last>& metrics) const {
   return std::any_of(metrics.begin(), metrics.end(), [&](const auto& metric) {
-    return !starts_with(metric.first, kSystem) &&
+    return !metric.first.starts_with(kSystem) &&
         metric.second.step < highest(high, metric.first);
   });
 }
 
 std::string shortened(const std::string& text, std::size_t bytes) {
-  if (text.size() <= bytes) return text;
-  std::size_t end = bytes;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80)
-    --end;
-  return text.substr(0, end);
+  return std::string(cut_text(text, bytes));
 }
 
 std::string clean_key(const std::string& key) {
@@ -277,32 +283,32 @@ void translate(
     const journal::RunDirectory& directory,
     Marks& marks,
     Delivery& batch) {
-  if (event.kind == "step") {
+  if (event.kind == kinds::kStep) {
     add_step(event, marks, batch);
-  } else if (event.kind == "epoch") {
+  } else if (event.kind == kinds::kEpoch) {
     add_epoch(event, marks, batch);
-  } else if (event.kind == "test") {
+  } else if (event.kind == kinds::kTest) {
     add_test(event, marks, batch);
-  } else if (event.kind == "system") {
+  } else if (event.kind == kinds::kSystem) {
     add_system(event, marks, batch);
   } else if (
-      event.kind == "incident" || event.kind == "hang" ||
-      event.kind == "death") {
+      event.kind == kinds::kIncident || event.kind == kinds::kHang ||
+      event.kind == kinds::kDeath) {
     add_incident(event, marks, batch);
-  } else if (event.kind == "checkpoint") {
+  } else if (event.kind == kinds::kCheckpoint) {
     add_checkpoint(event, directory, batch);
-  } else if (event.kind == "rollback") {
+  } else if (event.kind == kinds::kRollback) {
     ++marks.rollbacks;
-    marks.rolled_to = event.count("to").value_or(0);
-  } else if (event.kind == "gradients") {
+    marks.rolled_to = event.count(fields::kTo).value_or(0);
+  } else if (event.kind == kinds::kGradients) {
     add_gradients(event, marks, batch);
-  } else if (event.kind == "artifact") {
+  } else if (event.kind == kinds::kArtifact) {
     add_artifact(event, directory, batch);
-  } else if (event.kind == "end") {
+  } else if (event.kind == kinds::kEnd) {
     add_end(event, batch);
-  } else if (event.kind == "run" || event.kind == "resume") {
+  } else if (event.kind == kinds::kRun || event.kind == kinds::kResume) {
     batch.status = {Status::running, ms(event.time_s)};
-    if (event.kind == "run")
+    if (event.kind == kinds::kRun)
       for (const char* name :
            {"config.toml", "plan.json", "machine.json", "schema.json"})
         batch.artifacts.push_back(

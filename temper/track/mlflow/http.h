@@ -11,6 +11,12 @@
 
 #include "temper/base/environment.h"
 
+namespace temper {
+class HttpConnection;
+struct HttpEnd;
+struct HttpRequest;
+} // namespace temper
+
 namespace temper::track {
 
 // What MLflow's variables and credentials file say.
@@ -66,16 +72,16 @@ class HttpClient {
   }
 
  private:
-  struct Request;
-  HttpReply perform(Request& request);
+  // With the settings and secrets of this client added.
+  HttpReply perform(HttpRequest& request);
+  [[noreturn]] void refuse(const HttpEnd& end) const;
 
   HttpSettings settings_;
   std::string base_;
   std::string authorization_; // the whole header; empty: none
   std::vector<std::string> secrets_;
   std::atomic<bool> gave_up_{false};
-  struct Handle;
-  std::unique_ptr<Handle> handle_;
+  std::unique_ptr<HttpConnection> connection_;
 };
 
 std::string base64(const std::string& bytes);

@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 // "mlflow-3.4.0.dist-info" -> 3; mlflow_skinny brings the program, too.
 int version_in(const std::string& name) {
   for (const std::string package : {"mlflow-", "mlflow_skinny-"})
-    if (starts_with(name, package) && contains(name, ".dist-info"))
+    if (name.starts_with(package) && contains(name, ".dist-info"))
       return static_cast<int>(
           parse_int(split(name.substr(package.size()), '.')[0]).value_or(0));
   return 0;
@@ -26,7 +26,7 @@ int version_beside(const fs::path& bin) {
   int oldest = 0;
   for (const auto& python :
        fs::directory_iterator(bin.parent_path() / "lib", failed)) {
-    if (!starts_with(python.path().filename().string(), "python3")) continue;
+    if (!python.path().filename().string().starts_with("python3")) continue;
     for (const char* packages : {"site-packages", "dist-packages"})
       for (const auto& each :
            fs::directory_iterator(python.path() / packages, failed))

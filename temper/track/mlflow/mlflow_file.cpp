@@ -371,9 +371,9 @@ void MlflowFile::set_status(const StatusChange& change) {
   std::string after;
   for (const std::string& line : split(*before, '\n')) {
     if (line.empty()) continue;
-    if (starts_with(line, "status:"))
+    if (line.starts_with("status:"))
       after += cat("status: ", status_number(change.status));
-    else if (starts_with(line, "end_time:"))
+    else if (line.starts_with("end_time:"))
       after += change.status == Status::running
           ? std::string("end_time: null")
           : cat("end_time: ", change.time_ms);

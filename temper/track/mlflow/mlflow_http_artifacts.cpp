@@ -19,9 +19,7 @@ std::string content_type(const std::string& name) {
       {".csv", "text/csv"},
       {"MLmodel", "text/plain"}};
   for (const auto& [ending, type] : table)
-    if (name.size() >= ending.size() &&
-        name.compare(name.size() - ending.size(), ending.size(), ending) == 0)
-      return type;
+    if (name.ends_with(ending)) return type;
   return "application/octet-stream";
 }
 
@@ -45,10 +43,10 @@ void MlflowHttp::put_artifact(
   }
   const std::string scheme = "mlflow-artifacts:";
   const std::string base = client_.base();
-  if (starts_with(uri, scheme)) {
+  if (uri.starts_with(scheme)) {
     std::string rest = uri.substr(scheme.size());
     std::string server = base;
-    if (starts_with(rest, "//")) {
+    if (rest.starts_with("//")) {
       const auto slash = rest.find('/', 2);
       const std::string host = rest.substr(2, slash - 2);
       rest = slash == std::string::npos ? "/" : rest.substr(slash);

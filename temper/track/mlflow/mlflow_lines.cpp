@@ -18,7 +18,7 @@
 namespace temper::track {
 std::string yaml_value(const std::string& yaml, const std::string& key) {
   for (const std::string& line : split(yaml, '\n')) {
-    if (!starts_with(line, key + ":")) continue;
+    if (!line.starts_with(key + ":")) continue;
     const std::string value(trim(line.substr(key.size() + 1)));
     if (value.size() < 2 || value.front() != '\'') return value;
     std::string out;

@@ -7,6 +7,8 @@
 #include "temper/base/digest/md5.h"
 #include "temper/base/file/file.h"
 #include "temper/base/text.h"
+#include "temper/journal/event_fields.h"
+#include "temper/journal/event_kinds.h"
 #include "temper/journal/journal.h"
 #include "temper/track/copy_artifact.h"
 #include "temper/track/follow/translate.h"
@@ -15,6 +17,9 @@
 
 namespace temper::track {
 namespace {
+
+namespace kinds = journal::kinds;
+namespace fields = journal::fields;
 
 constexpr std::int64_t kReady = 2; // in MLflow's count of states
 
@@ -50,7 +55,7 @@ std::optional<LoggedModel> logged_model_of(const Artifact& artifact) {
   if (!yaml) return std::nullopt;
   LoggedModel model;
   model.id = yaml_value(*yaml, "model_id");
-  if (!starts_with(model.id, "m-")) return std::nullopt;
+  if (!model.id.starts_with("m-")) return std::nullopt;
   model.folder = name.parent_path().generic_string();
   model.name = name.parent_path().filename().string();
   model.time_ms = artifact.time_ms;
@@ -70,16 +75,17 @@ std::vector<Point> model_points(const journal::RunDirectory& run) {
   journal::Follower journal(run.journal());
   for (auto events = journal.read(); !events.empty(); events = journal.read())
     for (const journal::Event& event : events) {
-      const bool is_best =
-          event.kind == "epoch" && event.flag("best").value_or(false);
-      if (!is_best && event.kind != "test") continue;
+      const bool is_best = event.kind == kinds::kEpoch &&
+          event.flag(fields::kBest).value_or(false);
+      if (!is_best && event.kind != kinds::kTest) continue;
       Delivery batch;
       translate(event, run, marks, batch);
       std::vector<Point>& points = is_best ? best : test;
       points.clear();
       for (const Point& point : batch.points)
         if (!std::isnan(point.value) &&
-            (starts_with(point.key, "val_") || starts_with(point.key, "test_")))
+            (point.key.starts_with(fields::kValPrefix) ||
+             point.key.starts_with(fields::kTestPrefix)))
           points.push_back(point);
     }
   best.insert(best.end(), test.begin(), test.end());

@@ -167,7 +167,7 @@ std::string mlmodel(const ModelFacts& facts, bool example) {
 // The value behind "key: " at the front of a line, quotes taken off.
 std::string value_in(const std::string& yaml, const std::string& key) {
   for (const std::string& line : split(yaml, '\n'))
-    if (starts_with(line, key + ": ")) {
+    if (line.starts_with(key + ": ")) {
       const std::string value = line.substr(key.size() + 2);
       return value.size() > 1 && value.front() == '\''
           ? value.substr(1, value.size() - 2)

@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "temper/base/byte_order.h"
+
 namespace temper::track {
 
 class Message {
@@ -19,12 +21,12 @@ class Message {
   }
   Message& number(int field, double value) {
     key(field, 1);
-    little_endian(std::bit_cast<std::uint64_t>(value), 8);
+    bytes_ += little_endian_text(std::bit_cast<std::uint64_t>(value), 8);
     return *this;
   }
   Message& number32(int field, float value) {
     key(field, 5);
-    little_endian(std::bit_cast<std::uint32_t>(value), 4);
+    bytes_ += little_endian_text(std::bit_cast<std::uint32_t>(value), 4);
     return *this;
   }
   Message& text(int field, std::string_view bytes) {
@@ -51,11 +53,6 @@ class Message {
       bytes_ += static_cast<char>((value & 127) | 128);
     bytes_ += static_cast<char>(value);
   }
-  void little_endian(std::uint64_t value, int count) {
-    for (int i = 0; i < count; ++i)
-      bytes_ += static_cast<char>(value >> (8 * i));
-  }
-
   std::string bytes_;
 };
 

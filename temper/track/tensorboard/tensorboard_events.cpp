@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 
+#include "temper/base/byte_order.h"
 #include "temper/base/digest/crc32c.h"
 #include "temper/base/text.h"
 #include "temper/track/tensorboard/protobuf.h"
@@ -13,17 +14,10 @@ namespace {
 enum DataType { kFloat = 1, kDouble = 2, kString = 7 };
 enum DataClass { kScalar = 1, kTensor = 2, kBlobs = 3 };
 
-std::string little_endian(std::uint64_t value, int count) {
-  std::string out;
-  for (int i = 0; i < count; ++i)
-    out += static_cast<char>(value >> (8 * i));
-  return out;
-}
-
 std::string checksum(const std::string& bytes) {
   const std::uint32_t crc = crc32c(
       {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
-  return little_endian(mask_crc32c(crc), 4);
+  return little_endian_text(mask_crc32c(crc), 4);
 }
 
 Message event(std::int64_t time_ms, std::int64_t step) {
@@ -93,16 +87,14 @@ std::string hparams_record(
 }
 
 std::uint32_t big_endian(const std::string& bytes, std::size_t at) {
-  std::uint32_t value = 0;
-  for (std::size_t i = 0; i < 4; ++i)
-    value = value << 8 | static_cast<unsigned char>(bytes[at + i]);
-  return value;
+  return read_big_endian<std::uint32_t>(
+      reinterpret_cast<const std::uint8_t*>(bytes.data()) + at);
 }
 
 } // namespace
 
 std::string event_record(const std::string& event) {
-  const std::string length = little_endian(event.size(), 8);
+  const std::string length = little_endian_text(event.size(), 8);
   return length + checksum(length) + event + checksum(event);
 }
 
@@ -158,7 +150,7 @@ std::string histogram_event(
   std::string content;
   for (const auto& bucket : histogram.buckets)
     for (const double number : {bucket.left, bucket.right, bucket.count})
-      content += little_endian(std::bit_cast<std::uint64_t>(number), 8);
+      content += little_endian_text(std::bit_cast<std::uint64_t>(number), 8);
   Message tensor;
   tensor.integer(1, kDouble).message(2, shape).text(4, content);
   Message value;

@@ -3,6 +3,7 @@
 #include "temper/base/digest/hash.h"
 #include "temper/base/text.h"
 #include "temper/data/fetch/locate.h"
+#include "temper/machine/device_kind.h"
 
 namespace temper::train {
 namespace {
@@ -24,7 +25,7 @@ plan::PlanKey key_of(const PlanRequest& request) {
 
 bool is_remembered(const PlanRequest& request) {
   const config::Config& config = request.config;
-  return config.plan.cache == "on" && config.device != "sim" &&
+  return config.plan.cache == "on" && !machine::is_sim(config.device) &&
       !config.deterministic && request.data.stream == nullptr;
 }
 
@@ -45,8 +46,9 @@ InputFormat layout_for(
   // A GPU gets bytes, in one copy, and normalises them itself.
   const bool mixes = config.train.mixup > 0 || config.train.cutmix > 0;
   InputFormat layout;
-  layout.bytes = setting.device != "cpu" && !mixes;
-  layout.channels_last = layout.bytes || setting.layout == "channels_last";
+  layout.bytes = !setting.on_cpu() && !mixes;
+  layout.channels_last =
+      layout.bytes || setting.layout == plan::Layout::channels_last;
   return layout;
 }
 
@@ -60,7 +62,7 @@ plan::Plan plan_settings(const PlanRequest& request) {
     // Without images there are no channels to put last.
     auto& settings = decision.candidates.settings;
     const auto pointless = [&](const plan::Setting& each) {
-      return each.layout == "channels_last" && settings.size() > 1;
+      return each.layout == plan::Layout::channels_last && settings.size() > 1;
     };
     for (std::size_t i = settings.size(); i-- > 0;)
       if (pointless(settings[i]))
@@ -70,7 +72,7 @@ plan::Plan plan_settings(const PlanRequest& request) {
   if (request.config.deterministic)
     return plan::plan_unmeasured(
         decision.candidates, "deterministic = true wants the same every time");
-  const bool simulated = request.config.device == "sim";
+  const bool simulated = machine::is_sim(request.config.device);
   if (simulated && request.config.sim.fault.empty())
     return plan::plan_unmeasured(
         decision.candidates, "the speed of a simulated device says nothing");

@@ -143,7 +143,7 @@ struct ScratchRuns {
          layout_for(setting, config),
          {},
          setting.precision,
-         setting.layout == "channels_last"});
+         setting.layout == plan::Layout::channels_last});
   }
 
   // A rate of nothing: what is computed is the same, and the weights stay those
@@ -165,7 +165,7 @@ struct ScratchRuns {
     made.gradients = scratch->gradients();
     for (auto& [name, tensor] : scratch->capture().tensors) {
       const std::string front = "model.";
-      if (!starts_with(name, front)) continue;
+      if (!name.starts_with(front)) continue;
       const std::string plain = name.substr(front.size());
       if (made.gradients.count(plain) == 0) made.statistics[plain] = tensor;
     }
@@ -182,7 +182,7 @@ struct ScratchRuns {
       ParityReference made;
       for (const int nudge : {0, 1, 2})
         made.plain.push_back(computed(setting, nudge));
-      setting.precision = "fp64";
+      setting.precision = plan::Precision::fp64;
       try {
         made.exact = computed(setting);
       } catch (const std::exception&) {

@@ -27,9 +27,9 @@ Allowance half(int bits) {
       kDraws * std::ldexp(1, 24 - bits), kDraws * std::ldexp(1, -bits), 0.25};
 }
 
-Allowance allowance_of(const std::string& precision) {
-  if (precision == "bf16") return half(8);
-  if (precision == "fp16") return half(11);
+Allowance allowance_of(config::Precision precision) {
+  if (precision == config::Precision::bf16) return half(8);
+  if (precision == config::Precision::fp16) return half(11);
   return {kDraws, 1e-4, 0.1};
 }
 
@@ -106,7 +106,7 @@ Item eval_item(const Computed& candidate, const ParityReference& reference) {
 plan::Parity compare(
     const Computed& candidate,
     const ParityReference& reference,
-    const std::string& precision) {
+    config::Precision precision) {
   const Allowance allowance = allowance_of(precision);
   std::vector<Item> items;
   add_all(items, &Computed::gradients, candidate, reference);

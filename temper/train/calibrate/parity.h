@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "temper/config/choices.h"
 #include "temper/graph/ir/weights.h"
 #include "temper/plan/rig.h"
 
@@ -30,6 +31,6 @@ struct ParityReference {
 plan::Parity compare(
     const Computed& candidate,
     const ParityReference& reference,
-    const std::string& precision);
+    config::Precision precision);
 
 } // namespace temper::train

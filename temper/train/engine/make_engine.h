@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "temper/config/choices.h"
 #include "temper/config/config.h"
 #include "temper/train/engine/engine.h"
 #include "temper/train/setup/run_data.h"
@@ -28,7 +29,7 @@ struct EngineRequest {
   std::string device; // "cpu", "mps"
   InputFormat layout;
   LateParameters joined = {};
-  std::string precision = "fp32"; // "bf16", "fp16"; "fp64" for comparisons
+  config::Precision precision = config::Precision::fp32;
   bool channels_last = false; // how the weights of convolutions lie
 };
 

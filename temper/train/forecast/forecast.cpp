@@ -5,6 +5,7 @@
 
 #include "temper/base/error.h"
 #include "temper/base/text.h"
+#include "temper/machine/device_kind.h"
 #include "temper/machine/gauges.h"
 #include "temper/train/engine/convolution_trial.h"
 #include "temper/train/forecast/governor_options.h"
@@ -22,7 +23,7 @@ StepMemory step_memory(const ForecastRequest& request) {
   options.loss = request.facts.loss;
   options.device = request.setting.device;
   options.bytes = request.layout.bytes;
-  options.channels_last = request.setting.layout == "channels_last";
+  options.channels_last = request.setting.layout == plan::Layout::channels_last;
   options.threads = request.setting.threads;
   options.libtorch = request.machine.libtorch.version;
   options.convolution_bytes = convolution_bytes;
@@ -139,7 +140,7 @@ memory::Budget budget_of(
       config.memory.budget.bytes,
       {},
       beside_bytes};
-  if (device == "sim") request.device_bytes = config.sim.memory.bytes;
+  if (machine::is_sim(device)) request.device_bytes = config.sim.memory.bytes;
   return memory::budget_for(request);
 }
 

@@ -1,9 +1,13 @@
 #include "temper/train/forecast/state_copies.h"
 
+#include "temper/config/choices.h"
+
 namespace temper::train {
 
 std::size_t good_states(const config::Guard& options) {
-  return options.nan == "stop" ? 0 : static_cast<std::size_t>(options.rollback);
+  return config::nan_policy_of(options) == config::NanPolicy::stop
+      ? 0
+      : static_cast<std::size_t>(options.rollback);
 }
 
 StateCopies copies_of_state(

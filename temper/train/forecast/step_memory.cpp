@@ -4,12 +4,14 @@
 #include <set>
 
 #include "temper/base/text.h"
+#include "temper/config/choices.h"
 #include "temper/graph/cost/liveness.h"
 #include "temper/graph/infer/infer.h"
 #include "temper/graph/ir/effects.h"
 #include "temper/graph/ir/weights.h"
 #include "temper/graph/pass/edit.h"
 #include "temper/graph/pass/passes.h"
+#include "temper/machine/device_kind.h"
 #include "temper/train/setup/parameter_table.h"
 
 namespace temper::train {
@@ -91,8 +93,8 @@ std::uint64_t optimizer_copies(
     const config::Config& config,
     const std::string& device) {
   const config::Optimizer& options = config.optimizer;
-  const bool narrow = options.moments == "bf16";
-  if (device == "cpu" && !narrow) return 0;
+  const bool narrow = config::moments_of(options) == config::Precision::bf16;
+  if (machine::is_cpu(device) && !narrow) return 0;
   const bool decays = options.weight_decay > 0;
   std::uint64_t copies = 5 + (decays ? 1 : 0);
   if (options.name == "lion") copies = 3;
@@ -160,7 +162,7 @@ std::uint64_t StepMemory::batch_bytes(
         graph::bytes_of(known.tensors.at(value)) / slice * batch);
   };
   const bool mixed = config_.train.mixup > 0 || config_.train.cutmix > 0;
-  const bool there = options_.device != "cpu";
+  const bool there = !machine::is_cpu(options_.device);
   std::uint64_t bytes = 0;
   if (there || options_.bytes || mixed) bytes += whole(input->value);
   if (mixed) bytes += whole(scores_);
@@ -191,7 +193,7 @@ StepBytes StepMemory::at(int batch, int at_once) const {
   const auto symbols = graph::bind_batch(graph_, slice);
   const auto known = graph::infer(graph_, symbols);
   graph::LivenessOptions how;
-  const bool cpu = options_.device == "cpu";
+  const bool cpu = machine::is_cpu(options_.device);
   const auto version = parse_version(options_.libtorch);
   // Attention on the CPU as one kernel that keeps no weights.
   how.fused_attention = cpu && version && *version >= Version{2, 2, 0};

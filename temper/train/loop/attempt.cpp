@@ -5,10 +5,15 @@
 
 #include "temper/base/error.h"
 #include "temper/base/text.h"
+#include "temper/journal/event_fields.h"
+#include "temper/journal/event_kinds.h"
 #include "temper/memory/usage.h"
 
 namespace temper::train {
 namespace {
+
+namespace kinds = journal::kinds;
+namespace fields = journal::fields;
 
 constexpr const char* kWayOut =
     "Set memory.recompute = \"on\", a smaller train.batch or data.image_size, "
@@ -28,12 +33,12 @@ journal::Event event_of(
   return {
       kind,
       0,
-      {{"what", what},
-       {"epoch", std::int64_t{order.epoch}},
-       {"update", order.update},
-       {"from", std::int64_t{change.from}},
-       {"to", std::int64_t{change.to}},
-       {"why", change.why}}};
+      {{fields::kWhat, what},
+       {fields::kEpoch, std::int64_t{order.epoch}},
+       {fields::kUpdate, order.update},
+       {fields::kFrom, std::int64_t{change.from}},
+       {fields::kTo, std::int64_t{change.to}},
+       {fields::kWhy, change.why}}};
 }
 
 } // namespace
@@ -56,7 +61,7 @@ bool Attempt::step(const data::HostBatch& batch, StepOrder order) {
                 "."),
             kWayOut);
       memory::release_cached(engine_.facts().device);
-      tell_(event_of("retry", "step", order, *change));
+      tell_(event_of(kinds::kRetry, "step", order, *change));
     }
   }
 }
@@ -65,7 +70,7 @@ void Attempt::see(const memory::MemorySample& now, const StepOrder& order) {
   const auto change = governor_.see(now);
   if (!change) return;
   if (change->to < change->from) memory::release_cached(engine_.facts().device);
-  tell_(event_of("micro_batch", "step", order, *change));
+  tell_(event_of(kinds::kMicroBatch, "step", order, *change));
 }
 
 void Attempt::evaluate(const data::HostBatch& batch) {
@@ -89,7 +94,7 @@ void Attempt::evaluate(const data::HostBatch& batch) {
             kWayOut);
       memory::release_cached(engine_.facts().device);
       tell_(event_of(
-          "retry",
+          kinds::kRetry,
           "validation",
           {},
           {now,

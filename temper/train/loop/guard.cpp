@@ -6,7 +6,9 @@
 #include <map>
 #include <utility>
 
+#include "temper/base/statistics.h"
 #include "temper/base/text.h"
+#include "temper/config/choices.h"
 #include "temper/train/forecast/state_copies.h"
 
 namespace temper::train {
@@ -20,17 +22,12 @@ constexpr std::int64_t kMostRollbacks = 2; // without getting further
 // distance from the median.
 constexpr double kDeviation = 1.4826;
 
-double median(std::vector<double> values) {
-  const auto middle =
-      values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 } // namespace
 
 Guard::Guard(const config::Guard& options, GuardState& state)
-    : options_(options), state_(state) {}
+    : options_(options),
+      policy_(config::nan_policy_of(options)),
+      state_(state) {}
 
 bool Guard::watches_losses() const {
   return options_.loss_spike > 0;
@@ -40,20 +37,21 @@ bool Guard::watches_losses() const {
 double Guard::loss_limit() const {
   if (!watches_losses() || state_.losses.size() < kEnough)
     return std::numeric_limits<double>::infinity();
-  const double middle = median(state_.losses);
+  const double middle = upper_median(state_.losses);
   std::vector<double> distances;
   for (const double loss : state_.losses)
     distances.push_back(std::fabs(loss - middle));
   // Losses that are all the same say nothing about how they vary.
   const double deviation = std::max(
-      kDeviation * median(std::move(distances)), 0.01 * std::fabs(middle));
+      kDeviation * upper_median(std::move(distances)),
+      0.01 * std::fabs(middle));
   return middle + options_.loss_spike * deviation;
 }
 
 Action Guard::not_finite(std::int64_t update) {
   ++state_.in_a_row;
-  if (options_.nan == "stop") return Action::stop;
-  if (options_.nan == "skip" && state_.in_a_row < options_.patience)
+  if (policy_ == config::NanPolicy::stop) return Action::stop;
+  if (policy_ == config::NanPolicy::skip && state_.in_a_row < options_.patience)
     return Action::skip;
   if (options_.rollback == 0 || state_.rollbacks >= kMostRollbacks)
     return Action::stop;
@@ -76,7 +74,7 @@ void Guard::committed(std::int64_t update, double loss) {
 }
 
 std::string Guard::why_stopped() const {
-  if (options_.nan == "stop") return "guard.nan is \"stop\"";
+  if (policy_ == config::NanPolicy::stop) return "guard.nan is \"stop\"";
   if (options_.rollback == 0) return "guard.rollback is 0";
   return cat(
       "the run went back ",
@@ -86,7 +84,9 @@ std::string Guard::why_stopped() const {
 }
 
 GoodStates::GoodStates(const config::Guard& options)
-    : saved_(options.nan == "rollback" || options.loss_spike > 0),
+    : saved_(
+          config::nan_policy_of(options) == config::NanPolicy::rollback ||
+          options.loss_spike > 0),
       every_(options.rollback_every),
       most_(good_states(options)) {}
 
@@ -119,7 +119,7 @@ void GoodStates::save(graph::Weights& into) const {
 void GoodStates::restore(const graph::Weights& from) {
   std::map<std::int64_t, EngineState> found;
   for (const auto& [name, tensor] : from) {
-    if (!starts_with(name, kPrefix)) continue;
+    if (!name.starts_with(kPrefix)) continue;
     const std::string rest = name.substr(kPrefix.size());
     const auto dot = rest.find('.');
     const auto update = parse_int(rest.substr(0, dot));

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "temper/config/choices.h"
 #include "temper/config/config.h"
 #include "temper/train/engine/engine.h"
 
@@ -52,6 +53,7 @@ class Guard {
 
  private:
   const config::Guard& options_;
+  const config::NanPolicy policy_;
   GuardState& state_;
 };
 

@@ -5,6 +5,7 @@
 #include <exception>
 #include <utility>
 
+#include "temper/base/clock.h"
 #include "temper/base/error.h"
 #include "temper/base/log.h"
 #include "temper/base/text.h"
@@ -139,7 +140,7 @@ class Loop {
     if (!sums) return;
     val_ = *std::move(sums);
     validated_ = true;
-    validation_s_ = Meter::seconds_since(begin);
+    validation_s_ = seconds_since(begin);
     meter_.evaluated(validation_s_);
   }
 
@@ -170,7 +171,7 @@ class Loop {
     auto sums = evaluate(*parts_.test);
     if (!sums) return;
     test_ = *std::move(sums);
-    const double seconds = Meter::seconds_since(begin);
+    const double seconds = seconds_since(begin);
     meter_.evaluated(seconds);
     tell(test_event(
         progress_,
@@ -267,7 +268,7 @@ class Loop {
     const auto begin = Clock::now();
     doing(Phase::data_wait);
     const data::HostBatch* batch = next_of(parts_.train);
-    meter_.waited(Meter::seconds_since(begin));
+    meter_.waited(seconds_since(begin));
     return batch;
   }
 
@@ -294,7 +295,7 @@ class Loop {
     }
     ++progress_.step;
     meter_.stepped(batch.size);
-    watches_.after_step(Meter::seconds_since(begin));
+    watches_.after_step(seconds_since(begin));
     if (updated) {
       ++progress_.update;
       recovery_.committed(order);

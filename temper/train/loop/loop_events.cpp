@@ -4,12 +4,17 @@
 #include <vector>
 
 #include "temper/base/text.h"
+#include "temper/journal/event_fields.h"
+#include "temper/journal/event_kinds.h"
 #include "temper/train/metrics/histogram.h"
 
 namespace temper::train {
 namespace {
 
 using journal::Event;
+namespace kinds = journal::kinds;
+namespace fields = journal::fields;
+namespace incidents = journal::incidents;
 
 void add_metrics(
     Event& event,
@@ -26,17 +31,17 @@ Event step_event(
     const Meter& meter,
     const StepTold& step) {
   return {
-      "step",
+      kinds::kStep,
       0,
-      {{"step", progress.update},
-       {"epoch", std::int64_t{progress.epoch}},
-       {"loss", step.report.loss},
-       {"lr", step.lr},
-       {"grad_norm", step.report.grad_norm},
-       {"samples_per_s", meter.samples_per_s()},
-       {"wait", meter.waiting()},
-       {"micro_batch", step.micro_batch},
-       {"memory_bytes", static_cast<std::int64_t>(step.memory_bytes)}}};
+      {{fields::kStep, progress.update},
+       {fields::kEpoch, std::int64_t{progress.epoch}},
+       {fields::kLoss, step.report.loss},
+       {fields::kLr, step.lr},
+       {fields::kGradNorm, step.report.grad_norm},
+       {fields::kSamplesPerS, meter.samples_per_s()},
+       {fields::kWait, meter.waiting()},
+       {fields::kMicroBatch, step.micro_batch},
+       {fields::kMemoryBytes, static_cast<std::int64_t>(step.memory_bytes)}}};
 }
 
 Event epoch_event(
@@ -45,21 +50,22 @@ Event epoch_event(
     const EpochTold& epoch) {
   const MetricSums& train = progress.epoch_sums;
   Event event{
-      "epoch",
+      kinds::kEpoch,
       0,
-      {{"epoch", std::int64_t{progress.epoch}},
-       {"update", progress.update},
-       {"lr", epoch.lr},
-       {"seconds", meter.epoch_s()},
-       {"wait_s", meter.epoch_wait_s()},
-       {"samples", train.samples},
-       {"samples_per_s", static_cast<double>(train.samples) / meter.epoch_s()},
-       {"memory_bytes", static_cast<std::int64_t>(epoch.memory_bytes)},
-       {"best", epoch.best}}};
-  add_metrics(event, "train_", train);
+      {{fields::kEpoch, std::int64_t{progress.epoch}},
+       {fields::kUpdate, progress.update},
+       {fields::kLr, epoch.lr},
+       {fields::kSeconds, meter.epoch_s()},
+       {fields::kWaitS, meter.epoch_wait_s()},
+       {fields::kSamples, train.samples},
+       {fields::kSamplesPerS,
+        static_cast<double>(train.samples) / meter.epoch_s()},
+       {fields::kMemoryBytes, static_cast<std::int64_t>(epoch.memory_bytes)},
+       {fields::kBest, epoch.best}}};
+  add_metrics(event, fields::kTrainPrefix, train);
   if (epoch.val != nullptr) {
-    add_metrics(event, "val_", *epoch.val);
-    event.fields.emplace_back("validation_s", epoch.validation_s);
+    add_metrics(event, fields::kValPrefix, *epoch.val);
+    event.fields.emplace_back(fields::kValidationS, epoch.validation_s);
   }
   return event;
 }
@@ -70,13 +76,14 @@ Event test_event(
     const MetricSums& test,
     double seconds) {
   Event event{
-      "test",
+      kinds::kTest,
       0,
-      {{"update", progress.update},
-       {"samples", test.samples},
-       {"seconds", seconds}}};
-  if (weights_epoch >= 0) event.fields.emplace_back("epoch", weights_epoch);
-  add_metrics(event, "test_", test);
+      {{fields::kUpdate, progress.update},
+       {fields::kSamples, test.samples},
+       {fields::kSeconds, seconds}}};
+  if (weights_epoch >= 0)
+    event.fields.emplace_back(fields::kEpoch, weights_epoch);
+  add_metrics(event, fields::kTestPrefix, test);
   return event;
 }
 
@@ -84,64 +91,67 @@ Event gradients_event(
     const Progress& progress,
     const graph::Weights& gradients) {
   return {
-      "gradients",
+      kinds::kGradients,
       0,
-      {{"update", progress.update},
-       {"histograms", journal::Json{spreads_json(gradients)}}}};
+      {{fields::kUpdate, progress.update},
+       {fields::kHistograms, journal::Json{spreads_json(gradients)}}}};
 }
 
 Event checkpoint_event(const checkpoint::Written& written) {
   Event event{
-      written.failed.empty() ? "checkpoint" : "checkpoint_failed",
+      written.failed.empty() ? kinds::kCheckpoint : kinds::kCheckpointFailed,
       0,
-      {{"update", written.update}, {"best", written.best}}};
+      {{fields::kUpdate, written.update}, {fields::kBest, written.best}}};
   if (!written.failed.empty()) {
-    event.fields.emplace_back("why", written.failed);
+    event.fields.emplace_back(fields::kWhy, written.failed);
     return event;
   }
-  event.fields.emplace_back("seconds", written.seconds);
-  event.fields.emplace_back("bytes", static_cast<std::int64_t>(written.bytes));
+  event.fields.emplace_back(fields::kSeconds, written.seconds);
+  event.fields.emplace_back(
+      fields::kBytes, static_cast<std::int64_t>(written.bytes));
   return event;
 }
 
 Event speed_event(const Progress& progress, const plan::SpeedChange& change) {
   return {
-      "incident",
+      kinds::kIncident,
       0,
-      {{"what", std::string(change.slower ? "slower" : "as fast again")},
-       {"why", change.text},
-       {"epoch", std::int64_t{progress.epoch}},
-       {"update", progress.update},
-       {"step_s", change.now_s},
-       {"before_s", change.before_s}}};
+      {{fields::kWhat,
+        std::string(
+            change.slower ? incidents::kSlower : incidents::kAsFastAgain)},
+       {fields::kWhy, change.text},
+       {fields::kEpoch, std::int64_t{progress.epoch}},
+       {fields::kUpdate, progress.update},
+       {fields::kStepS, change.now_s},
+       {fields::kBeforeS, change.before_s}}};
 }
 
 Event plan_event(
     const Progress& progress,
     const plan::FirstStepsVerdict& verdict) {
   return {
-      "incident",
+      kinds::kIncident,
       0,
-      {{"what", std::string("not as planned")},
-       {"why", verdict.text},
-       {"epoch", std::int64_t{progress.epoch}},
-       {"update", progress.update},
-       {"step_s", verdict.step_s},
-       {"before_s", verdict.planned_s},
-       {"forgotten", verdict.forget}}};
+      {{fields::kWhat, std::string(incidents::kNotAsPlanned)},
+       {fields::kWhy, verdict.text},
+       {fields::kEpoch, std::int64_t{progress.epoch}},
+       {fields::kUpdate, progress.update},
+       {fields::kStepS, verdict.step_s},
+       {fields::kBeforeS, verdict.planned_s},
+       {fields::kForgotten, verdict.forget}}};
 }
 
 Event overflow_event(const Progress& progress) {
   return {
-      "incident",
+      kinds::kIncident,
       0,
-      {{"what", std::string("overflow")},
-       {"why",
+      {{fields::kWhat, std::string(incidents::kOverflow)},
+       {fields::kWhy,
         std::string(
             "the gradient overflowed fp16: the update was left out, and "
             "the loss scale is halved")},
-       {"epoch", std::int64_t{progress.epoch}},
-       {"update", progress.update}}};
+       {fields::kEpoch, std::int64_t{progress.epoch}},
+       {fields::kUpdate, progress.update}}};
 }
 
 } // namespace temper::train

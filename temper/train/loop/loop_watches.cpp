@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "temper/base/clock.h"
 #include "temper/memory/usage.h"
 #include "temper/train/loop/loop_events.h"
 #include "temper/train/metrics/meter.h"
@@ -49,7 +50,7 @@ void LoopWatches::hold_against_plan(
 // The machine is looked at now and then, its tensors after every step.
 void LoopWatches::after_commit(const StepOrder& order) {
   constexpr double kEverySeconds = 2;
-  if (Meter::seconds_since(looked_) > kEverySeconds) look();
+  if (seconds_since(looked_) > kEverySeconds) look();
   const int before = parts_.governor.micro_batch();
   parts_.attempt.see(
       memory_.after_step(

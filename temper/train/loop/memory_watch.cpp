@@ -5,8 +5,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include "temper/journal/event_fields.h"
+#include "temper/journal/event_kinds.h"
+
 namespace temper::train {
 namespace {
+
+namespace kinds = journal::kinds;
+namespace fields = journal::fields;
 
 std::int64_t count(std::uint64_t bytes) {
   return static_cast<std::int64_t>(bytes);
@@ -14,15 +20,15 @@ std::int64_t count(std::uint64_t bytes) {
 
 journal::Event leak_event(const Progress& progress, const memory::Leak& leak) {
   return {
-      "leak",
+      kinds::kLeak,
       0,
-      {{"epoch", std::int64_t{progress.epoch}},
-       {"update", progress.update},
-       {"suspect", std::string(to_string(leak.suspect))},
-       {"bytes_per_step", leak.bytes_per_step},
-       {"grown_bytes", count(leak.grown_bytes)},
-       {"why", leak.why},
-       {"restart", leak.restart}}};
+      {{fields::kEpoch, std::int64_t{progress.epoch}},
+       {fields::kUpdate, progress.update},
+       {fields::kSuspect, std::string(to_string(leak.suspect))},
+       {fields::kBytesPerStep, leak.bytes_per_step},
+       {fields::kGrownBytes, count(leak.grown_bytes)},
+       {fields::kWhy, leak.why},
+       {fields::kRestart, leak.restart}}};
 }
 
 } // namespace
@@ -70,12 +76,12 @@ void MemoryWatch::after_epoch(const Progress& progress) {
   if (compared_ || peak_bytes_ == 0 || forecast_.peak_bytes == 0) return;
   compared_ = true;
   tell_(
-      {"forecast_check",
+      {kinds::kForecastCheck,
        0,
-       {{"epoch", std::int64_t{progress.epoch}},
-        {"forecast_bytes", count(forecast_.peak_bytes)},
-        {"measured_bytes", count(peak_bytes_)},
-        {"error", memory::error_of(forecast_, peak_bytes_)}}});
+       {{fields::kEpoch, std::int64_t{progress.epoch}},
+        {fields::kForecastBytes, count(forecast_.peak_bytes)},
+        {fields::kMeasuredBytes, count(peak_bytes_)},
+        {fields::kError, memory::error_of(forecast_, peak_bytes_)}}});
 }
 
 journal::Event forecast_event(const memory::Forecast& forecast) {
@@ -83,18 +89,18 @@ journal::Event forecast_event(const memory::Forecast& forecast) {
   for (const memory::ForecastPart& part : forecast.parts)
     if (part.bytes > 0) parts[part.what] = part.bytes;
   return {
-      "forecast",
+      kinds::kForecast,
       0,
-      {{"batch", std::int64_t{forecast.batch}},
-       {"at_once", std::int64_t{forecast.at_once}},
-       {"peak_bytes", count(forecast.peak_bytes)},
-       {"whole_batch_bytes", count(forecast.whole_bytes)},
-       {"budget_bytes", count(forecast.budget.bytes)},
-       {"budget", forecast.budget.why},
-       {"fits", forecast.fits},
-       {"how", forecast.how},
-       {"why", forecast.why},
-       {"parts", journal::Json{parts.dump()}}}};
+      {{fields::kBatch, std::int64_t{forecast.batch}},
+       {fields::kAtOnce, std::int64_t{forecast.at_once}},
+       {fields::kPeakBytes, count(forecast.peak_bytes)},
+       {fields::kWholeBatchBytes, count(forecast.whole_bytes)},
+       {fields::kBudgetBytes, count(forecast.budget.bytes)},
+       {fields::kBudget, forecast.budget.why},
+       {fields::kFits, forecast.fits},
+       {fields::kHow, forecast.how},
+       {fields::kWhy, forecast.why},
+       {fields::kParts, journal::Json{parts.dump()}}}};
 }
 
 } // namespace temper::train

@@ -169,7 +169,7 @@ std::string watched_metric(
   if (config.checkpoint.metric != "auto") {
     const std::string& name = config.checkpoint.metric;
     if (std::isnan(watched_value(name, train, val)) && val == nullptr &&
-        starts_with(name, "val_"))
+        name.starts_with("val_"))
       throw Error(
           cat("[train] checkpoint.metric = ",
               name,

@@ -8,10 +8,17 @@
 #include "temper/base/log.h"
 #include "temper/base/text.h"
 #include "temper/data/loader/finite.h"
+#include "temper/journal/event_fields.h"
+#include "temper/journal/event_kinds.h"
 #include "temper/libtorch/out_of_memory.h"
 
 namespace temper::train {
 namespace {
+
+namespace kinds = journal::kinds;
+namespace fields = journal::fields;
+namespace incidents = journal::incidents;
+namespace reactions = journal::reactions;
 
 constexpr std::size_t kLongestTrail = 1000; // steps nobody looked at
 
@@ -42,26 +49,27 @@ journal::Event not_finite_event(
        culprits.samples.empty() ? bad.samples : culprits.samples)
     samples.push_back(cat(index));
   journal::Event event{
-      "incident",
+      kinds::kIncident,
       0,
-      {{"what", std::string("not finite")},
-       {"why", std::string(bad.what())},
-       {"epoch", std::int64_t{progress.epoch}},
-       {"update", progress.update},
-       {"samples", journal::Json{cat("[", join(samples, ","), "]")}},
-       {"then", std::string(then)}}};
-  if (!culprits.why.empty()) event.fields.push_back({"cause", culprits.why});
+      {{fields::kWhat, std::string(incidents::kNotFinite)},
+       {fields::kWhy, std::string(bad.what())},
+       {fields::kEpoch, std::int64_t{progress.epoch}},
+       {fields::kUpdate, progress.update},
+       {fields::kSamples, journal::Json{cat("[", join(samples, ","), "]")}},
+       {fields::kThen, std::string(then)}}};
+  if (!culprits.why.empty())
+    event.fields.push_back({fields::kCause, culprits.why});
   return event;
 }
 
 const char* name_of(Action action) {
   switch (action) {
     case Action::skip:
-      return "skip";
+      return reactions::kSkip;
     case Action::roll_back:
-      return "rollback";
+      return reactions::kRollback;
     case Action::stop:
-      return "stop";
+      return reactions::kStop;
   }
   return "";
 }
@@ -184,12 +192,12 @@ void Recovery::not_finite(
   if (action == Action::roll_back) {
     const std::int64_t to = roll_back();
     parts_.tell(
-        {"rollback",
+        {kinds::kRollback,
          0,
-         {{"epoch", std::int64_t{progress_.epoch}},
-          {"from", progress_.guard.furthest},
-          {"to", to},
-          {"lr_factor", progress_.guard.lr_factor}}});
+         {{fields::kEpoch, std::int64_t{progress_.epoch}},
+          {fields::kFrom, progress_.guard.furthest},
+          {fields::kTo, to},
+          {fields::kLrFactor, progress_.guard.lr_factor}}});
   }
 }
 

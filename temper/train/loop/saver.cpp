@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "temper/base/clock.h"
 #include "temper/base/log.h"
 #include "temper/base/text.h"
 #include "temper/config/print.h"
@@ -24,9 +25,7 @@ Saver::Saver(SaverParts parts)
           [this] { beat(parts_.heartbeat, Phase::resting); }) {}
 
 double Saver::now_s() const {
-  if (parts_.clock_s) return parts_.clock_s();
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration<double>(now).count();
+  return parts_.clock_s ? parts_.clock_s() : steady_seconds();
 }
 
 Saver::Point Saver::place_of(const Progress& progress) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "temper/base/clock.h"
+
 namespace temper::train {
 
 void Meter::add_earlier(const TimeSpent& run) {

@@ -54,10 +54,6 @@ class Meter {
     return evaluating_s_;
   }
 
-  static double seconds_since(Clock::time_point begin) {
-    return std::chrono::duration<double>(Clock::now() - begin).count();
-  }
-
  private:
   Clock::time_point begin_ = Clock::now();
   Clock::time_point epoch_begin_ = begin_;

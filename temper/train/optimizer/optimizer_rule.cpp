@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "temper/base/digest/hash.h"
+#include "temper/config/choices.h"
 #include "temper/graph/pass/passes.h"
 #include "temper/train/optimizer/retry_update.h"
 #include "temper/train/schedule/lr_scale.h"
@@ -73,8 +74,9 @@ Rule::Rule(
       slot.since = joined.update;
     const at::Tensor zero = at::zeros_like(
         each.tensor,
-        options.moments == "bf16" ? each.tensor.options().dtype(at::kBFloat16)
-                                  : each.tensor.options());
+        config::moments_of(options) == config::Precision::bf16
+            ? each.tensor.options().dtype(at::kBFloat16)
+            : each.tensor.options());
     if (needs_first) slot.first = zero.clone();
     if (needs_second) slot.second = zero.clone();
     slots_.push_back(slot);

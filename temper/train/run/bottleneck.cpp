@@ -12,7 +12,7 @@ std::string bottleneck(const Outcome& outcome, const RunOverview& plan) {
   const double waiting = part_of_run(outcome.waiting_s);
   const double evaluating = part_of_run(outcome.evaluating_s);
   const auto percent = [](double part) {
-    return cat(decimals(part * 100, part < 0.1 ? 1 : 0), " %");
+    return percent_text(part, part < 0.1 ? 1 : 0);
   };
   constexpr double kMuch = 0.2;
   if (waiting > kMuch)

@@ -10,6 +10,7 @@
 #include "temper/libtorch/messages.h"
 #include "temper/libtorch/out_of_memory.h"
 #include "temper/libtorch/sim/sim.h"
+#include "temper/machine/device_kind.h"
 #include "temper/memory/cpu_allocator.h"
 #include "temper/memory/usage.h"
 #include "temper/train/calibrate/calibration.h"
@@ -77,7 +78,7 @@ std::unique_ptr<Engine> engine_of(
        parts.layout,
        {},
        setting.precision,
-       setting.layout == "channels_last"});
+       setting.layout == plan::Layout::channels_last});
 } catch (const std::exception& error) {
   if (!libtorch::is_out_of_memory(error)) throw;
   throw Error(
@@ -143,7 +144,9 @@ std::uint64_t room_beside(
     const RunRequest& request,
     const std::string& device,
     std::uint64_t loader_bytes) {
-  if (device != "cpu" && device != "mps") return 0;
+  const auto kind = machine::device_kind(device);
+  if (kind != machine::DeviceKind::cpu && kind != machine::DeviceKind::mps)
+    return 0;
   config::Config config = request.config;
   config.memory.budget = {};
   const std::uint64_t all = budget_of(config, request.machine, device, 0).bytes;
@@ -223,7 +226,7 @@ RunParts prepare(const RunRequest& request, const ResumePoint* from, bool dry) {
   // Settings are compared by several engines side by side: the budget counts
   // from the run itself on.
   memory::limit_cpu(0);
-  if (config.device == "sim") set_up_sim(config.sim, false);
+  if (machine::is_sim(config.device)) set_up_sim(config.sim, false);
   RunParts parts;
   const auto load = machine::watch_load(request.machine.cpu);
   parts.data = open_data(

@@ -9,18 +9,23 @@
 #include "temper/base/log.h"
 #include "temper/base/text.h"
 #include "temper/config/load.h"
+#include "temper/journal/event_fields.h"
+#include "temper/journal/event_kinds.h"
 #include "temper/train/run/run_events.h"
 
 namespace temper::train {
 namespace {
 
 using nlohmann::json;
+namespace kinds = journal::kinds;
+namespace fields = journal::fields;
+namespace statuses = journal::statuses;
 
 // The journal's first line; nothing when that is lost.
 std::optional<journal::Event> beginning(
     const journal::RunDirectory& directory) {
   auto first = journal::Follower(directory.journal()).read(1);
-  if (first.empty() || first[0].kind != "run") return std::nullopt;
+  if (first.empty() || first[0].kind != kinds::kRun) return std::nullopt;
   return std::move(first[0]);
 }
 
@@ -42,9 +47,9 @@ std::optional<plan::Plan> settings_of_writer(const std::string& writer) {
   const std::string reason = "as the checkpoint was written with";
   plan::Plan made;
   made.device = {setting->device, reason};
-  made.layout = {setting->layout, reason};
+  made.layout = {to_text(setting->layout), reason};
   made.threads = {cat(setting->threads), reason};
-  made.precision = {setting->precision, reason};
+  made.precision = {to_text(setting->precision), reason};
   return made;
 }
 
@@ -60,7 +65,8 @@ std::string what_is_wrong_with(const std::filesystem::path& config) {
     return "";
   } catch (const Error& error) {
     // A key or a value that is wrong was meant by somebody, who is told.
-    if (!starts_with(error.what(), "[config] cannot read ")) return "";
+    if (!std::string_view(error.what()).starts_with("[config] cannot read "))
+      return "";
     return cat("is not TOML (", error.what(), ")");
   }
 }
@@ -68,10 +74,12 @@ std::string what_is_wrong_with(const std::filesystem::path& config) {
 // What is done has one, and what was resumed from an update, too; those events
 // may be all that is left of a journal that was lost.
 bool tells_of_a_checkpoint(const journal::Event& event) {
-  const std::string status = event.text("status").value_or("");
-  return event.kind == "checkpoint" ||
-      (event.kind == "resume" && event.count("update").value_or(0) > 0) ||
-      (event.kind == "end" && (status == "done" || status == "stopped early"));
+  const std::string status = event.text(fields::kStatus).value_or("");
+  return event.kind == kinds::kCheckpoint ||
+      (event.kind == kinds::kResume &&
+       event.count(fields::kUpdate).value_or(0) > 0) ||
+      (event.kind == kinds::kEnd &&
+       (status == statuses::kDone || status == statuses::kStoppedEarly));
 }
 
 bool tells_of_checkpoints(journal::Follower& rest) {
@@ -94,7 +102,7 @@ void mend_config(
   std::string where = "its checkpoint";
   if (found.empty()) {
     const auto first = beginning(directory);
-    found = first ? first->text("config").value_or("") : "";
+    found = first ? first->text(fields::kConfig).value_or("") : "";
     where = "its journal";
   }
   const bool gone = wrong == kGone;
@@ -142,7 +150,7 @@ Settings remaining_settings(
   auto found = snapshot ? settings_of_writer(snapshot->writer) : std::nullopt;
   if (!found)
     if (const auto first = beginning(directory))
-      found = settings_or_nothing(first->json("plan").value_or(""));
+      found = settings_or_nothing(first->json(fields::kPlan).value_or(""));
   log::warn(
       lost +
       (found ? "the run goes on with the settings that it had."
@@ -164,7 +172,7 @@ std::uint64_t end_in_journal(
           cat("no checkpoint is left in ",
               directory.checkpoints().string(),
               ", though the run had some: it begins again."));
-    return !first.empty() && first[0].kind == "run" ? end : 0;
+    return !first.empty() && first[0].kind == kinds::kRun ? end : 0;
   }
   const std::uint64_t there = snapshot->journal_offset;
   if (journal.offset() == 0) {

@@ -51,7 +51,7 @@ std::string shell_word(const std::string& key, std::string value) {
 }
 
 bool rule_covers(const std::string& key, const std::string& rule) {
-  return rule.back() == '.' ? starts_with(key, rule) : key == rule;
+  return rule.back() == '.' ? key.starts_with(rule) : key == rule;
 }
 
 } // namespace

@@ -3,14 +3,17 @@
 #include <algorithm>
 #include <cmath>
 
+#include "temper/base/clock.h"
 #include "temper/base/file/atomic_file.h"
 #include "temper/base/log.h"
 #include "temper/base/text.h"
 #include "temper/config/print.h"
+#include "temper/journal/events.h"
 #include "temper/journal/restart_log.h"
 #include "temper/journal/run_lock.h"
 #include "temper/journal/trace.h"
 #include "temper/machine/awake.h"
+#include "temper/machine/device_kind.h"
 #include "temper/machine/system_watch.h"
 #include "temper/train/forecast/forecast.h"
 #include "temper/train/forecast/governor_options.h"
@@ -126,7 +129,8 @@ void Run::prepare_parts() {
     request_.config = with_models_batch(std::move(request_.config));
   parts_.reset(
       new RunParts(prepare(request_, from_ ? &*from_ : nullptr, false)));
-  if (request_.config.device == "sim") set_up_sim(request_.config.sim, true);
+  if (machine::is_sim(request_.config.device))
+    set_up_sim(request_.config.sim, true);
   result_.plan = parts_->plan;
 }
 
@@ -223,7 +227,7 @@ void Run::tell(const journal::Event& event) {
 }
 
 void Run::tell_the_beginning() {
-  const double prepare_s = Meter::seconds_since(begin_);
+  const double prepare_s = seconds_since(begin_);
   if (!goes_on() || !cut_journal(*journal_, result_.directory, *from_))
     tell(run_event(
         result_.directory.name(), request_, parts_->plan, writer_, prepare_s));
@@ -324,7 +328,7 @@ void Run::train() {
     stopped_half_way(error);
   } catch (const std::exception& error) {
     leave_trace(last_update());
-    tell(failed_event(error));
+    tell(journal::failed_event(error.what()));
     sync_if_it_can(*journal_);
     throw;
   }
@@ -348,7 +352,7 @@ void Run::leave_artifacts() {
              result_.plan.classes))
       tell(note_event(doubt, result_.outcome.updates));
   for (const std::string& path : observer_.finishing(result_))
-    tell(artifact_event(path, result_.outcome.updates));
+    tell(journal::artifact_event(path, result_.outcome.updates));
   while (auto mail = mailbox_.take())
     tell(*std::move(mail));
   leave_trace(result_.outcome.updates);
@@ -356,7 +360,8 @@ void Run::leave_artifacts() {
 
 void Run::leave_trace(std::int64_t update) {
   try {
-    tell(artifact_event(journal::write_trace(result_.directory), update));
+    tell(journal::artifact_event(
+        journal::write_trace(result_.directory), update));
   } catch (const std::exception& error) {
     log::warn(cat("the run's trace was not kept: ", error.what()));
   }
@@ -390,7 +395,8 @@ RunOverview plan_run(const RunRequest& asked) {
   if (request.own_model.empty())
     request.config = with_models_batch(std::move(request.config));
   RunParts parts = prepare(request, nullptr, true);
-  if (request.config.device == "sim" && request.config.model.freeze.empty()) {
+  if (machine::is_sim(request.config.device) &&
+      request.config.model.freeze.empty()) {
     parts.train->start(0);
     if (const data::HostBatch* batch = parts.train->next())
       parts.plan.fit = fit_on_sim(

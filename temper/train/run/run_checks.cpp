@@ -53,7 +53,7 @@ std::int64_t words_known(const graph::Graph& graph) {
   const auto users = graph.inputs_of(graph::InputKind::kUser);
   std::int64_t known = 0;
   for (const graph::Node& node : graph.nodes) {
-    if (!starts_with(node.op, "aten.embedding.")) continue;
+    if (!node.op.starts_with("aten.embedding.")) continue;
     const graph::Argument* table = node.find("weight");
     const graph::Argument* words = node.find("indices");
     if (table == nullptr || words == nullptr) continue;

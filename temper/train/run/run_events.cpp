@@ -6,6 +6,8 @@
 #include "temper/base/error.h"
 #include "temper/base/text.h"
 #include "temper/config/print.h"
+#include "temper/journal/event_fields.h"
+#include "temper/journal/event_kinds.h"
 #include "temper/journal/run_directory.h"
 
 namespace temper::train {
@@ -13,15 +15,18 @@ namespace {
 
 using journal::Event;
 using nlohmann::json;
+namespace kinds = journal::kinds;
+namespace fields = journal::fields;
+namespace statuses = journal::statuses;
 
 const char* ending_name(Ending ending) {
   switch (ending) {
     case Ending::kDone:
-      return "done";
+      return statuses::kDone;
     case Ending::kEarly:
-      return "stopped early";
+      return statuses::kStoppedEarly;
     case Ending::kStopped:
-      return "stopped";
+      return statuses::kStopped;
   }
   throw Bug("an ending outside the table");
 }
@@ -34,10 +39,12 @@ void add_classes(
   json accuracies = json::array();
   for (const double each : class_accuracies(val))
     accuracies.push_back(std::isnan(each) ? json("NaN") : json(each));
-  event.fields.emplace_back("classes", journal::Json{json(classes).dump()});
-  event.fields.emplace_back("class_accuracy", journal::Json{accuracies.dump()});
   event.fields.emplace_back(
-      "confusion", journal::Json{json(val.confusion).dump()});
+      fields::kClasses, journal::Json{json(classes).dump()});
+  event.fields.emplace_back(
+      fields::kClassAccuracy, journal::Json{accuracies.dump()});
+  event.fields.emplace_back(
+      fields::kConfusion, journal::Json{json(val.confusion).dump()});
 }
 
 } // namespace
@@ -88,18 +95,18 @@ Event run_event(
     const std::string& writer,
     double prepare_s) {
   return {
-      "run",
+      kinds::kRun,
       0,
-      {{"name", name},
-       {"id", journal::new_run_id()},
-       {"version", request.version},
-       {"config", config::to_toml(request.config)},
-       {"plan", journal::Json{plan_json(plan)}},
-       {"machine",
+      {{fields::kName, name},
+       {fields::kId, journal::new_run_id()},
+       {fields::kVersion, request.version},
+       {fields::kConfig, config::to_toml(request.config)},
+       {fields::kPlan, journal::Json{plan_json(plan)}},
+       {fields::kMachine,
         journal::Json{json::parse(machine::to_json(request.machine)).dump()}},
-       {"writer", writer},
-       {"origin", journal::Json{request.origin}},
-       {"prepare_s", prepare_s}}};
+       {fields::kWriter, writer},
+       {fields::kOrigin, journal::Json{request.origin}},
+       {fields::kPrepareS, prepare_s}}};
 }
 
 Event resume_event(
@@ -108,32 +115,22 @@ Event resume_event(
     const std::string& origin,
     double prepare_s) {
   return {
-      "resume",
+      kinds::kResume,
       0,
-      {{"update", update},
-       {"writer", writer},
-       {"origin", journal::Json{origin}},
-       {"prepare_s", prepare_s}}};
+      {{fields::kUpdate, update},
+       {fields::kWriter, writer},
+       {fields::kOrigin, journal::Json{origin}},
+       {fields::kPrepareS, prepare_s}}};
 }
 
 Event note_event(const std::string& text, std::int64_t update) {
-  return {"note", 0, {{"text", text}, {"update", update}}};
-}
-
-Event artifact_event(const std::string& path, std::int64_t update) {
-  const std::string folder = "artifacts/";
-  return {
-      "artifact",
-      0,
-      {{"path", path},
-       {"name", starts_with(path, folder) ? path.substr(folder.size()) : path},
-       {"update", update}}};
+  return {kinds::kNote, 0, {{fields::kText, text}, {fields::kUpdate, update}}};
 }
 
 std::optional<Event> system_event(
     const std::optional<machine::SystemReading>& reading) {
   if (!reading) return std::nullopt;
-  Event event{"system", 0, {}};
+  Event event{kinds::kSystem, 0, {}};
   for (const auto& [name, value] : *reading)
     event.fields.emplace_back(name, value);
   return event;
@@ -141,24 +138,17 @@ std::optional<Event> system_event(
 
 Event end_event(const Outcome& outcome, const RunOverview& plan) {
   Event event{
-      "end",
+      kinds::kEnd,
       0,
-      {{"status", std::string(ending_name(outcome.ending))},
-       {"updates", outcome.updates},
-       {"seconds", outcome.seconds},
-       {"best_metric", outcome.best_metric},
-       {"best", outcome.best},
-       {"best_epoch", std::int64_t{outcome.best_epoch}},
-       {"bottleneck", bottleneck(outcome, plan)}}};
+      {{fields::kStatus, std::string(ending_name(outcome.ending))},
+       {fields::kUpdates, outcome.updates},
+       {fields::kSeconds, outcome.seconds},
+       {fields::kBestMetric, outcome.best_metric},
+       {fields::kBest, outcome.best},
+       {fields::kBestEpoch, std::int64_t{outcome.best_epoch}},
+       {fields::kBottleneck, bottleneck(outcome, plan)}}};
   add_classes(event, outcome.val, plan.classes);
   return event;
-}
-
-Event failed_event(const std::exception& error) {
-  return {
-      "end",
-      0,
-      {{"status", std::string("failed")}, {"why", std::string(error.what())}}};
 }
 
 } // namespace temper::train

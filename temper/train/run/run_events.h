@@ -3,7 +3,6 @@
 // Private to train/run.
 #pragma once
 
-#include <exception>
 #include <string>
 
 #include "temper/journal/event.h"
@@ -31,14 +30,11 @@ journal::Event resume_event(
     const std::string& writer,
     const std::string& origin,
     double prepare_s);
-// A file that the run left in its directory.
-journal::Event artifact_event(const std::string& path, std::int64_t update);
 // Nothing when there is no reading.
 std::optional<journal::Event> system_event(
     const std::optional<machine::SystemReading>& reading);
 // With the confusion matrix and each class's accuracy where there are classes.
 journal::Event note_event(const std::string& text, std::int64_t update);
 journal::Event end_event(const Outcome& outcome, const RunOverview& plan);
-journal::Event failed_event(const std::exception& error);
 
 } // namespace temper::train

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "temper/base/text.h"
+#include "temper/config/choices.h"
 #include "temper/graph/ir/weights.h"
 
 namespace temper::train {
@@ -49,7 +50,9 @@ std::uint64_t bytes_per_parameter(const config::Config& config, bool trained) {
   if (!trained) return kFloat;
   std::uint64_t bytes = 2 * kFloat; // weight and gradient
   const std::string& name = config.optimizer.name;
-  const std::uint64_t moment = config.optimizer.moments == "bf16" ? 2 : kFloat;
+  const std::uint64_t moment =
+      config::moments_of(config.optimizer) == config::Precision::bf16 ? 2
+                                                                      : kFloat;
   if (name == "adam" || name == "adamw") bytes += 2 * moment;
   if (name == "lion") bytes += moment;
   if (name == "sgd" && config.optimizer.momentum > 0) bytes += moment;

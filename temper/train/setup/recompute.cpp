@@ -1,4 +1,5 @@
 #include "temper/base/text.h"
+#include "temper/config/choices.h"
 #include "temper/graph/cost/liveness.h"
 #include "temper/graph/infer/infer.h"
 #include "temper/graph/pass/passes.h"
@@ -38,8 +39,8 @@ void apply_recompute(
     RunModel& model,
     const config::Config& config,
     std::uint64_t usable_bytes) {
-  const std::string& asked = config.memory.recompute;
-  if (asked == "off") return;
+  const config::Recompute asked = config::recompute_of(config.memory);
+  if (asked == config::Recompute::off) return;
   if (!model.program) {
     model.notes.push_back(
         "nothing is computed again: only graphs (zoo, .pt2) can be cut");
@@ -48,7 +49,9 @@ void apply_recompute(
   const std::int64_t batch = samples_at_once(config);
   const auto budget =
       static_cast<double>(config.memory.budget.bytes.value_or(usable_bytes));
-  if (asked == "auto" && fits_memory(*model.program, batch, budget)) return;
+  if (asked == config::Recompute::automatic &&
+      fits_memory(*model.program, batch, budget))
+    return;
   graph::Passed passed = graph::choose_recompute(*model.program, batch);
   model.program = std::move(passed.program);
   model.notes.push_back(std::move(passed.report));

@@ -6,6 +6,7 @@
 
 #include "temper/base/error.h"
 #include "temper/base/text.h"
+#include "temper/base/words.h"
 #include "temper/data/open/fit.h"
 #include "temper/data/open/open.h"
 #include "temper/data/open/source_name.h"
@@ -16,6 +17,11 @@
 
 namespace temper::train {
 namespace {
+
+constexpr Word<data::BadPolicy> kBadPolicies[] = {
+    {data::BadPolicy::error, "error"},
+    {data::BadPolicy::skip, "skip"},
+    {data::BadPolicy::replace, "replace"}};
 
 bool is_file(const std::string& model) {
   const auto ending = std::filesystem::path(model).extension();
@@ -45,7 +51,7 @@ data::OpenOptions open_options(const config::Config& config) {
   options.numbers.scale_targets = !bits;
   options.numbers.scale_arrays = !is_file(model);
   options.numbers.as_images =
-      !is_file(model) && model != "mlp" && !starts_with(model, "gpt");
+      !is_file(model) && model != "mlp" && !model.starts_with("gpt");
   options.numbers.one_hot_is_class = !numbers && !bits;
   return options;
 }
@@ -131,8 +137,8 @@ std::vector<std::int64_t> shape_of(
 
 // Sources that decode or unpack; the others are mapped files already.
 bool worth_caching(const std::string& name) {
-  return starts_with(name, "folder:") || starts_with(name, "tar:") ||
-      starts_with(name, "tfrecord:");
+  return name.starts_with("folder:") || name.starts_with("tar:") ||
+      name.starts_with("tfrecord:");
 }
 
 // Brings the images of another source to the size of those of training.
@@ -201,7 +207,7 @@ void complete(data::Schema& schema, const RunData& data) {
 
 OwnData own_data(const config::Config& config, const OpenOwnData& open) {
   const std::string& named = config.data.source;
-  if (!named.empty() && !starts_with(named, data::kOwnSource))
+  if (!named.empty() && !named.starts_with(data::kOwnSource))
     throw Error(
         cat("[train] the program brings data of its own, and data.source names "
             "other data: ",
@@ -378,6 +384,13 @@ RunData open_data(
   return made;
 }
 
+data::BadPolicy bad_policy_of(const config::Data& asked) {
+  if (const auto policy = enum_value(kBadPolicies, asked.bad)) return *policy;
+  throw Error(
+      cat("[config] data.bad cannot be \"", asked.bad, "\"."),
+      "It can be error, skip or replace.");
+}
+
 data::LoaderOptions loader_options(
     const config::Config& config,
     const InputFormat& layout,
@@ -388,9 +401,7 @@ data::LoaderOptions loader_options(
   options.shuffle = train;
   options.drop_last = train && config.train.drop_last;
   options.seed = static_cast<std::uint64_t>(config.seed);
-  options.bad = config.data.bad == "skip" ? data::BadPolicy::skip
-      : config.data.bad == "replace"      ? data::BadPolicy::replace
-                                          : data::BadPolicy::error;
+  options.bad = bad_policy_of(config.data);
   options.element = layout.bytes ? data::Element::u8 : data::Element::f32;
   options.channels_last = layout.channels_last;
   options.workers = static_cast<int>(config.loader.workers.value_or(0));

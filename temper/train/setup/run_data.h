@@ -80,6 +80,9 @@ struct InputFormat {
 };
 
 // What the loaders of a run are asked for.
+// What becomes of a sample that cannot be read: data.bad.
+data::BadPolicy bad_policy_of(const config::Data& asked);
+
 data::LoaderOptions loader_options(
     const config::Config& config,
     const InputFormat& layout,

@@ -4,6 +4,7 @@
 
 #include "temper/base/error.h"
 #include "temper/base/text.h"
+#include "temper/config/choices.h"
 #include "temper/graph/pass/passes.h"
 #include "temper/graph/pt2/pt2.h"
 #include "temper/model/zoo/zoo.h"
@@ -240,7 +241,8 @@ RunModel open_export(
   const std::int64_t has = outputs_of(made.program->graph);
   const bool numbers = data.info.target == data::Target::numbers &&
       config.train.task != "autoencode";
-  const bool may_change = config.model.head != "keep";
+  const bool may_change =
+      config::head_of(config.model) != config::HeadChoice::keep;
   if ((tells_classes(config, data) || (numbers && may_change)) && has != 0 &&
       has != outputs) {
     if (!may_change && has < outputs)
@@ -388,7 +390,9 @@ RunModel choose_model(
   if (!weights.path.empty()) {
     const auto file = weights::read_weights(weights.path);
     weights::LoadOptions options;
-    options.new_head = config.model.head == "new" || weights.other_classes;
+    options.new_head =
+        config::head_of(config.model) == config::HeadChoice::fresh ||
+        weights.other_classes;
     auto loaded =
         weights::load_weights(*made.program, file.weights, file.name, options);
     made.program = std::move(loaded.program);

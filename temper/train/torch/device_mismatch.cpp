@@ -62,7 +62,7 @@ std::optional<at::ScalarType> type_after(
     const auto place = message.find(each);
     if (place == std::string::npos) continue;
     for (const auto& [word, type] : kTypeWords)
-      if (starts_with(message.substr(place + each.size()), word)) return type;
+      if (message.substr(place + each.size()).starts_with(word)) return type;
   }
   return {};
 }

@@ -9,13 +9,13 @@
 #include "temper/train/task/task.h"
 #include "temper/train/torch/engine_batch.h"
 #include "temper/train/torch/pending_losses.h"
-#include "temper/train/torch/precision.h"
+#include "temper/train/torch/step_precision.h"
 
 namespace temper::train {
 
 struct EvaluationParts {
   Task& task;
-  const Precision& precision;
+  const StepPrecision& precision;
   BatchMover& mover;
   const BatchTransfer& plan;
 };

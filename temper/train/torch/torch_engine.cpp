@@ -23,8 +23,8 @@
 #include "temper/train/torch/evaluation.h"
 #include "temper/train/torch/gradients.h"
 #include "temper/train/torch/pending_steps.h"
-#include "temper/train/torch/precision.h"
 #include "temper/train/torch/step_errors.h"
+#include "temper/train/torch/step_precision.h"
 
 namespace temper::train {
 namespace {
@@ -459,7 +459,7 @@ class TorchEngine final : public Engine {
   const config::Config& config_;
   Task& task_;
   at::Device device_;
-  Precision precision_;
+  StepPrecision precision_;
   BatchMover mover_;
   std::vector<NamedTensor> parameters_;
   std::unique_ptr<Optimizer> optimizer_;

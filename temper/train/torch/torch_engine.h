@@ -6,6 +6,7 @@
 
 #include <memory>
 
+#include "temper/config/choices.h"
 #include "temper/config/config.h"
 #include "temper/train/engine/engine.h"
 #include "temper/train/engine/make_engine.h"
@@ -22,7 +23,7 @@ struct TorchEngineParts {
   // Of the model's output; labels must be below it. 0: not checked.
   std::int64_t classes = 0;
   LateParameters joined; // what was frozen before
-  std::string precision = "fp32"; // as EngineRequest has it
+  config::Precision precision = config::Precision::fp32;
   bool channels_last = false;
   bool whole_batches = false; // the model takes no part of one
 };

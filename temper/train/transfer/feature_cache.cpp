@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "temper/base/clock.h"
 #include "temper/base/digest/hash.h"
 #include "temper/base/error.h"
 #include "temper/base/log.h"
@@ -139,7 +140,7 @@ class Computation {
     const data::Content* content = view.source->content();
     if (content != nullptr && !content->is_unchanged())
       return "the data changed while they were computed";
-    writer.commit(std::chrono::duration<double>(Clock::now() - begin).count());
+    writer.commit(seconds_since(begin));
     return "";
   }
 

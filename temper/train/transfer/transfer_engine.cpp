@@ -89,7 +89,7 @@ class TransferEngine final : public Engine {
     check(parts_.make_whole != nullptr, "what is unfrozen was to be");
     graph::Weights weights = parts_.frozen;
     for (const auto& [name, tensor] : now_->capture().tensors)
-      if (starts_with(name, kModel))
+      if (name.starts_with(kModel))
         weights[name.substr(kModel.size())] = tensor;
     now_ = parts_.make_whole(weights, update);
     unfrozen_at_ = update;

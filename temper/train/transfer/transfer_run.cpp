@@ -205,7 +205,7 @@ class Preparation {
            request_.layout,
            {},
            request_.setting.precision,
-           request_.setting.layout == "channels_last"});
+           request_.setting.layout == plan::Layout::channels_last});
     };
     parts.engine = split_
         ? make(split_->rest, feature_data(request_.data, split_->shape))
@@ -248,7 +248,7 @@ class Preparation {
            layout,
            joined,
            setting.precision,
-           setting.layout == "channels_last"});
+           setting.layout == plan::Layout::channels_last});
     };
   }
 

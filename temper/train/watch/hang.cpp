@@ -9,6 +9,8 @@
 #include "temper/base/error.h"
 #include "temper/base/log.h"
 #include "temper/base/text.h"
+#include "temper/journal/event_fields.h"
+#include "temper/journal/event_kinds.h"
 #include "temper/journal/restart_log.h"
 #include "temper/machine/stacks.h"
 
@@ -16,6 +18,8 @@ namespace temper::train {
 namespace {
 
 namespace fs = std::filesystem;
+namespace kinds = journal::kinds;
+namespace fields = journal::fields;
 
 // A thread may hang while it holds a lock that the report needs: memory's, the
 // log's, the loader of libraries'. Then the alarm ends the process instead.
@@ -73,14 +77,14 @@ journal::Event hang_event(
     const std::string& in_hand,
     const std::string& stacks) {
   journal::Event event;
-  event.kind = "hang";
+  event.kind = kinds::kHang;
   event.fields = {
-      {"phase", std::string(to_string(hang.phase))},
-      {"update", hang.update},
-      {"silent_s", hang.silent_s},
-      {"why", describe(hang, in_hand)}};
-  if (!in_hand.empty()) event.fields.emplace_back("in_hand", in_hand);
-  if (!stacks.empty()) event.fields.emplace_back("stacks", stacks);
+      {fields::kPhase, std::string(to_string(hang.phase))},
+      {fields::kUpdate, hang.update},
+      {fields::kSilentS, hang.silent_s},
+      {fields::kWhy, describe(hang, in_hand)}};
+  if (!in_hand.empty()) event.fields.emplace_back(fields::kInHand, in_hand);
+  if (!stacks.empty()) event.fields.emplace_back(fields::kStacks, stacks);
   return event;
 }
 

@@ -174,7 +174,7 @@ void expect_documented(const journal::Event& event) {
   for (const auto& [name, value] : event.fields) {
     std::string word = name;
     for (const std::string prefix : {"train_", "val_"})
-      if (event.kind == "epoch" && starts_with(word, prefix))
+      if (event.kind == "epoch" && word.starts_with(prefix))
         word = word.substr(prefix.size());
     EXPECT_THAT(page, HasSubstr(cat("`", word, "`"))) << event.kind;
   }

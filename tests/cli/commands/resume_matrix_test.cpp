@@ -193,7 +193,7 @@ TEST_F(ResumeMatrix, with_averaged_weights) {
     int averaged = 0;
     const auto newest = run.checkpoints().load_latest();
     for (const auto& [name, tensor] : newest->tensors) {
-      if (!starts_with(name, "ema.")) continue;
+      if (!name.starts_with("ema.")) continue;
       const auto& own = newest->tensors.at("model." + name.substr(4));
       averaged +=
           std::memcmp(tensor.bytes.get(), own.bytes.get(), own.byte_count) != 0

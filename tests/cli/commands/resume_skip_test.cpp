@@ -73,7 +73,7 @@ train::RunRequest scaled(const SmallRun& run) {
   train::RunRequest request = run.request();
   request.factories.make_engine = [](const train::EngineRequest& asked) {
     train::EngineRequest wanted = asked;
-    wanted.precision = "scaled";
+    wanted.precision = config::Precision::scaled;
     return std::make_unique<Overflowing>(train::make_engine(wanted));
   };
   return request;

@@ -91,7 +91,7 @@ class Resume : public testing::Test {
     std::string all;
     for (const auto& event : events(name, "epoch"))
       for (const auto& [field, value] : event.fields)
-        if (starts_with(field, "train_") || starts_with(field, "val_"))
+        if (field.starts_with("train_") || field.starts_with("val_"))
           all += cat(field, " ", journal::to_line({"", 1, {{field, value}}}));
     return all;
   }

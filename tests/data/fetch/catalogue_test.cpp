@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <set>
 
@@ -13,8 +12,10 @@
 #include "temper/base/error.h"
 #include "temper/base/file/atomic_file.h"
 #include "temper/base/file/file.h"
+#include "temper/base/text.h"
 #include "temper/data/fetch/locate.h"
 #include "tests/data/format/gzip_text.h"
+#include "tests/data/tar_writer.h"
 #include "tests/temp_folder.h"
 
 namespace temper::data {
@@ -23,26 +24,6 @@ namespace {
 namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::HasSubstr;
-
-std::string
-tar_entry(const std::string& name, const std::string& data, char kind = '0') {
-  std::string block(512, '\0');
-  block.replace(0, name.size(), name);
-  char number[13];
-  std::snprintf(number, sizeof number, "%011zo", data.size());
-  block.replace(124, 11, number);
-  block[156] = kind;
-  block.replace(148, 8, 8, ' ');
-  unsigned sum = 0;
-  for (const char c : block)
-    sum += static_cast<unsigned char>(c);
-  std::snprintf(number, sizeof number, "%06o", sum);
-  block.replace(148, 7, number, 7);
-  const std::size_t padding = (512 - data.size() % 512) % 512;
-  return block + data + std::string(padding, '\0');
-}
-
-const std::string kEnd(1024, '\0');
 
 class Catalogue : public testing::Test {
  protected:
@@ -69,9 +50,9 @@ TEST_F(Catalogue, UnpacksWhatWasAskedForAndNothingElse) {
   write_file_atomically(
       folder_ / "a.tar.gz",
       gzip(
-          tar_entry("d/", "", '5') + tar_entry("d/readme.html", "<html>") +
-          tar_entry("d/large.bin", large) + tar_entry("./d/b.bin", "b") +
-          kEnd));
+          tar_member("d/", "", '5') + tar_member("d/readme.html", "<html>") +
+          tar_member("d/large.bin", large) + tar_member("./d/b.bin", "b") +
+          tar_end()));
   unpack_tar_gz(
       folder_ / "a.tar.gz",
       folder_ / "out",
@@ -81,20 +62,40 @@ TEST_F(Catalogue, UnpacksWhatWasAskedForAndNothingElse) {
   EXPECT_FALSE(fs::exists(folder_ / "out/d/readme.html"));
 }
 
+TEST_F(Catalogue, UnpacksMembersWhoseNamesAreLong) {
+  const std::string name = cat("d/", std::string(150, 'n'));
+  const std::string gnu = tar_member("././@LongLink", name + '\0', 'L') +
+      tar_member("cut", "gnu") + tar_end();
+  EXPECT_EQ(refusal(gzip(gnu), {{name, 10}}), "no refusal");
+  EXPECT_EQ(read_small_file(folder_ / "out" / name), "gnu");
+  const std::string pax = tar_member("pax", "11 path=./p\n", 'x') +
+      tar_member("cut", "pax") + tar_end();
+  EXPECT_EQ(refusal(gzip(pax), {{"p", 10}}), "no refusal");
+  EXPECT_EQ(read_small_file(folder_ / "out/p"), "pax");
+  EXPECT_THAT(
+      refusal(gzip(tar_member("pax", "99 path=p\n", 'x')), {{"p", 10}}),
+      HasSubstr("a pax record is damaged"));
+  EXPECT_THAT(
+      refusal(gzip(tar_header("pax", 1 << 21, 'x')), {{"p", 10}}),
+      HasSubstr("a name is absurdly long"));
+}
+
 TEST_F(Catalogue, AnArchiveThatLeadsOutsideIsRefused) {
   for (const std::string name : {"../evil", "/etc/evil", "d/../../evil"})
     EXPECT_THAT(
-        refusal(gzip(tar_entry(name, "x") + kEnd), {{"d/a", 10}, {name, 10}}),
+        refusal(
+            gzip(tar_member(name, "x") + tar_end()), {{"d/a", 10}, {name, 10}}),
         HasSubstr("leads out of the folder"))
         << name;
   EXPECT_FALSE(fs::exists(folder_ / "evil"));
   EXPECT_THAT(
-      refusal(gzip(tar_entry("d/a", "", '2') + kEnd), {{"d/a", 10}}),
+      refusal(gzip(tar_member("d/a", "", '2') + tar_end()), {{"d/a", 10}}),
       HasSubstr("not a plain file"));
 }
 
 TEST_F(Catalogue, ADamagedArchiveIsAnErrorAndLeavesNoPart) {
-  const std::string good = tar_entry("d/a", std::string(5000, 'a')) + kEnd;
+  const std::string good =
+      tar_member("d/a", std::string(5000, 'a')) + tar_end();
   const std::vector<ArchiveMember> wanted{{"d/a", 5000}};
   EXPECT_EQ(refusal(gzip(good), wanted), "no refusal");
   fs::remove_all(folder_ / "out");
@@ -107,7 +108,7 @@ TEST_F(Catalogue, ADamagedArchiveIsAnErrorAndLeavesNoPart) {
   noise[noise.size() / 2] ^= 0x55;
   EXPECT_THAT(refusal(noise, wanted), HasSubstr("cannot be unpacked"));
   EXPECT_THAT(refusal("", wanted), HasSubstr("truncated"));
-  EXPECT_THAT(refusal(gzip(kEnd), wanted), HasSubstr("d/a is not in it"));
+  EXPECT_THAT(refusal(gzip(tar_end()), wanted), HasSubstr("d/a is not in it"));
   EXPECT_THAT(refusal(gzip(good), {{"d/a", 4999}}), HasSubstr("larger"));
   int files = 0;
   for (const auto& entry : fs::recursive_directory_iterator(folder_ / "out"))
@@ -171,7 +172,7 @@ TEST_F(Catalogue, DownloadsGoWhereTheUserSays) {
 }
 
 TEST_F(Catalogue, GettingADatasetBringsItsFilesOnce) {
-  const std::string archive = gzip(tar_entry("d/a.bin", "pixels") + kEnd);
+  const std::string archive = gzip(tar_member("d/a.bin", "pixels") + tar_end());
   HttpServer server([&](const HttpRequest& request) {
     return serve(request, request.path == "/x/a.tar.gz" ? archive : "plain");
   });

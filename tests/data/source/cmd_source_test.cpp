@@ -8,9 +8,9 @@
 #include <thread>
 
 #include "temper/base/text.h"
-#include "temper/data/format/tar_header.h"
 #include "temper/data/loader/stream_loader.h"
 #include "tests/data/loader/loader_samples.h"
+#include "tests/data/tar_writer.h"
 #include "tests/temp_folder.h"
 
 namespace temper::data {
@@ -21,46 +21,14 @@ using testing::HasSubstr;
 using tests::read_bytes;
 using tests::TempFolder;
 
-std::string header(
-    const std::string& name,
-    std::size_t size,
-    char type = '0',
-    const std::string& prefix = "") {
-  std::string block(512, '\0');
-  block.replace(0, std::min<std::size_t>(name.size(), 100), name, 0, 100);
-  const auto octal = [](std::size_t value, int digits) {
-    std::string text;
-    for (int i = 0; i < digits; ++i, value /= 8)
-      text.insert(text.begin(), static_cast<char>('0' + value % 8));
-    return text;
-  };
-  block.replace(124, 11, octal(size, 11));
-  block[156] = type;
-  block.replace(257, 5, "ustar");
-  block.replace(263, 2, "00");
-  block.replace(345, prefix.size(), prefix);
-  block.replace(148, 8, "        ");
-  std::size_t sum = 0;
-  for (const char byte : block)
-    sum += static_cast<unsigned char>(byte);
-  block.replace(148, 7, octal(sum, 6) + std::string(1, '\0'));
-  return block;
-}
-
-std::string
-member(const std::string& name, const std::string& bytes, char type = '0') {
-  const std::size_t padding = (512 - bytes.size() % 512) % 512;
-  return header(name, bytes.size(), type) + bytes + std::string(padding, '\0');
-}
-
 // Images of 2 x 2 grey pixels, as four bytes.
 std::string folder_archive(int samples) {
   std::string tar;
   for (int i = 0; i < samples; ++i) {
     const char pixel = static_cast<char>('0' + i % 10);
-    tar += member(cat("a/", i, ".cls"), cat(i % 10, "\n"));
-    tar += member(cat("a/", i, ".json"), "{}");
-    tar += member(cat("a/", i, ".img"), std::string(4, pixel));
+    tar += tar_member(cat("a/", i, ".cls"), cat(i % 10, "\n"));
+    tar += tar_member(cat("a/", i, ".json"), "{}");
+    tar += tar_member(cat("a/", i, ".img"), std::string(4, pixel));
   }
   return tar + std::string(1024, '\0');
 }
@@ -97,37 +65,6 @@ std::string trouble_of(const CmdOptions& options) {
     while (source.next(sample)) {
     }
   });
-}
-
-TEST(TarHeader, ReadsNamesSizesAndTypes) {
-  const auto parse = [](const std::string& block) {
-    return parse_tar_header(std::span<const std::uint8_t, 512>(
-        reinterpret_cast<const std::uint8_t*>(block.data()), 512));
-  };
-  const auto plain = parse(header("a/b.jpg", 1234, '0', "long/prefix"));
-  ASSERT_TRUE(plain);
-  EXPECT_EQ(plain->name, "long/prefix/a/b.jpg");
-  EXPECT_EQ(plain->size, 1234U);
-  EXPECT_TRUE(plain->is_file());
-  EXPECT_FALSE(parse(header("a", 1, '5'))->is_file());
-  const std::string good = header("a/b.jpg", 1234);
-  for (std::size_t at = 0; at < 512; ++at) {
-    std::string bad = good;
-    bad[at] = static_cast<char>(bad[at] ^ 4);
-    const auto read = parse(bad);
-    EXPECT_TRUE(!read || (read->name == "a/b.jpg" && read->size == 1234))
-        << "byte " << at;
-  }
-  EXPECT_FALSE(parse(std::string(512, '\0')));
-}
-
-TEST(TarHeader, ReadsPaxRecords) {
-  EXPECT_EQ(pax_value("9 path=x\n11 mtime=1\n", "path"), "x");
-  EXPECT_EQ(pax_value("9 path=x\n9 path=y\n", "path"), "y");
-  EXPECT_EQ(pax_value("9 path=x\n", "size"), std::nullopt);
-  for (const auto* bad :
-       {"9 path=x", "99 path=x\n", "-1 path=x\n", "x", "0 \n", "2 \n"})
-    EXPECT_EQ(pax_value(bad, "path"), std::nullopt) << bad;
 }
 
 TEST(CmdSource, ReadsTheSamplesAProgramWrites) {
@@ -167,11 +104,11 @@ TEST(CmdSource, TellsTheProgramSeedEpochAndStart) {
 TEST(CmdSource, ReadsLongNamesOfBothKinds) {
   const TempFolder place;
   const std::string name = std::string(150, 'n') + "/x";
-  std::string tar = member("././@LongLink", name + ".cls" + '\0', 'L');
-  tar += member("cut", "3");
+  std::string tar = tar_member("././@LongLink", name + ".cls" + '\0', 'L');
+  tar += tar_member("cut", "3");
   const std::string path = cat(" path=", name, ".img\n");
-  tar += member("pax", cat(path.size() + 3, path), 'x');
-  tar += member("cut", "3333");
+  tar += tar_member("pax", cat(path.size() + 3, path), 'x');
+  tar += tar_member("cut", "3333");
   place.write("a.tar", tar);
   CmdSource source(options_for(cat("cat '", (place / "a.tar").string(), "'")));
   source.restart(0, 0);
@@ -180,10 +117,10 @@ TEST(CmdSource, ReadsLongNamesOfBothKinds) {
 
 TEST(CmdSource, BadSamplesAreNamedAndTheRestIsRead) {
   const TempFolder place;
-  std::string tar = member("1.cls", "x") + member("1.img", "1111");
-  tar += member("2.img", "2222");
-  tar += member("3.cls", "3") + member("3.img", "333");
-  tar += member("4.cls", "4") + member("4.img", "4444");
+  std::string tar = tar_member("1.cls", "x") + tar_member("1.img", "1111");
+  tar += tar_member("2.img", "2222");
+  tar += tar_member("3.cls", "3") + tar_member("3.img", "333");
+  tar += tar_member("4.cls", "4") + tar_member("4.img", "4444");
   place.write("a.tar", tar);
   CmdSource source(options_for(cat("cat '", (place / "a.tar").string(), "'")));
   source.restart(0, 0);
@@ -236,7 +173,7 @@ TEST(CmdSource, AProgramThatHangsIsAnErrorAndIsKilled) {
 
 TEST(CmdSource, AMemberOfAbsurdSizeIsRefused) {
   const TempFolder place;
-  place.write("a.tar", header("1.img", std::size_t{1} << 31));
+  place.write("a.tar", tar_header("1.img", std::size_t{1} << 31));
   EXPECT_THAT(
       trouble_of(options_for(cat("cat '", (place / "a.tar").string(), "'"))),
       HasSubstr("has 2.0 GiB"));

@@ -54,7 +54,7 @@ std::vector<ScriptNet> zoo() {
     ZooOptions options{.name = line.name, .classes = 10, .seed = 3};
     if (line.name == "gpt_tiny") options.classes = {};
     if (line.name != "gpt_tiny") options.image_size = 32;
-    if (starts_with(line.name, "resnet") || line.name == "mobilenet_v2")
+    if (line.name.starts_with("resnet") || line.name == "mobilenet_v2")
       options.width = 0.25;
     nets.push_back({line.name, build(options)});
   }

@@ -149,7 +149,7 @@ class Identity : public testing::TestWithParam<Store> {
   int places_remembered(const std::string& in) const {
     int count = 0;
     for (const auto& entry : fs::directory_iterator(run_in(in).path))
-      count += starts_with(entry.path().filename().string(), "track-") ? 1 : 0;
+      count += entry.path().filename().string().starts_with("track-") ? 1 : 0;
     return count;
   }
   void move(const std::string& from, const std::string& to) {
@@ -238,7 +238,7 @@ TEST_P(Identity, WhatIsRememberedMayBeLost) {
   write_steps("p1", 1, 10);
   deliver("p1");
   for (const auto& entry : fs::directory_iterator(run_in("p1").path))
-    if (starts_with(entry.path().filename().string(), "track-"))
+    if (entry.path().filename().string().starts_with("track-"))
       fs::remove(entry.path());
   write_steps("p1", 11, 12);
   deliver("p1");

@@ -135,7 +135,7 @@ TEST_F(MlflowFileTest, NoStrayFileIsLeftWhereReadersLook) {
   deliver(written("first", {end_event("failed")}));
   for (const auto& file : fs::recursive_directory_iterator(store_)) {
     const std::string path = file.path().lexically_relative(store_);
-    if (starts_with(path, ".trash")) continue;
+    if (path.starts_with(".trash")) continue;
     EXPECT_THAT(path, testing::Not(HasSubstr(".part")));
   }
 }

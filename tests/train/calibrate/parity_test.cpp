@@ -31,8 +31,10 @@ ParityReference reference(double own = 1e-5) {
 }
 
 TEST(Parity, AgreesWithinAFewTimesFloat32sOwnError) {
-  EXPECT_TRUE(compare(computed(1e-4), reference(), "fp32").agrees);
-  const auto parity = compare(computed(1e-2), reference(), "fp32");
+  EXPECT_TRUE(
+      compare(computed(1e-4), reference(), config::Precision::fp32).agrees);
+  const auto parity =
+      compare(computed(1e-2), reference(), config::Precision::fp32);
   EXPECT_FALSE(parity.agrees);
   EXPECT_EQ(parity.parameter, "fc.weight");
   EXPECT_NEAR(parity.difference, 2e-3, 1e-9);
@@ -42,40 +44,57 @@ TEST(Parity, AgreesWithinAFewTimesFloat32sOwnError) {
 // Ten times float32's error for each type, times 2 for each bit it lacks.
 TEST(Parity, AllowsHalfPrecisionItsFewerBits) {
   const ParityReference good = reference(1e-7);
-  EXPECT_NEAR(compare(computed(0), good, "bf16").allowed, 0.0655, 1e-4);
-  EXPECT_NEAR(compare(computed(0), good, "fp16").allowed, 0.0082, 1e-4);
-  EXPECT_TRUE(compare(computed(0.3), good, "bf16").agrees);
-  EXPECT_FALSE(compare(computed(0.4), good, "bf16").agrees);
-  EXPECT_FALSE(compare(computed(0.3), good, "fp16").agrees);
+  EXPECT_NEAR(
+      compare(computed(0), good, config::Precision::bf16).allowed,
+      0.0655,
+      1e-4);
+  EXPECT_NEAR(
+      compare(computed(0), good, config::Precision::fp16).allowed,
+      0.0082,
+      1e-4);
+  EXPECT_TRUE(compare(computed(0.3), good, config::Precision::bf16).agrees);
+  EXPECT_FALSE(compare(computed(0.4), good, config::Precision::bf16).agrees);
+  EXPECT_FALSE(compare(computed(0.3), good, config::Precision::fp16).agrees);
 }
 
 // Ten roundings where float32 has no error to measure, and never so much that
 // the network would train on noise.
 TEST(Parity, WhatHalfPrecisionIsAllowedHasLimits) {
   const ParityReference exact = reference(0);
-  EXPECT_NEAR(compare(computed(0), exact, "bf16").allowed, 0.039, 1e-3);
-  EXPECT_NEAR(compare(computed(0), exact, "fp16").allowed, 0.0049, 1e-4);
-  EXPECT_FALSE(compare(computed(2), reference(), "bf16").agrees);
-  EXPECT_FALSE(compare(computed(2), reference(), "fp16").agrees);
+  EXPECT_NEAR(
+      compare(computed(0), exact, config::Precision::bf16).allowed,
+      0.039,
+      1e-3);
+  EXPECT_NEAR(
+      compare(computed(0), exact, config::Precision::fp16).allowed,
+      0.0049,
+      1e-4);
+  EXPECT_FALSE(
+      compare(computed(2), reference(), config::Precision::bf16).agrees);
+  EXPECT_FALSE(
+      compare(computed(2), reference(), config::Precision::fp16).agrees);
 }
 
 TEST(Parity, LooksAtStatisticsAndTheEvalLossToo) {
   Computed candidate = computed(0);
   candidate.statistics["bn.running_mean"] = doubles({1, 2.1});
   EXPECT_EQ(
-      compare(candidate, reference(), "fp32").parameter, "bn.running_mean");
+      compare(candidate, reference(), config::Precision::fp32).parameter,
+      "bn.running_mean");
   candidate = computed(0);
   candidate.eval_loss = 2.1;
-  const auto parity = compare(candidate, reference(), "fp32");
+  const auto parity = compare(candidate, reference(), config::Precision::fp32);
   EXPECT_FALSE(parity.agrees);
   EXPECT_EQ(parity.parameter, "the eval loss");
 }
 
 TEST(Parity, NanAndMissingGradientsNeverAgree) {
-  EXPECT_FALSE(compare(computed(std::nan("")), reference(), "bf16").agrees);
+  EXPECT_FALSE(
+      compare(computed(std::nan("")), reference(), config::Precision::bf16)
+          .agrees);
   Computed candidate = computed(0);
   candidate.gradients.erase("fc.bias");
-  const auto parity = compare(candidate, reference(), "fp32");
+  const auto parity = compare(candidate, reference(), config::Precision::fp32);
   EXPECT_FALSE(parity.agrees);
   EXPECT_EQ(parity.parameter, "fc.bias");
 }
@@ -88,7 +107,7 @@ TEST(Parity, AGradientOfNothingMayBeAnyNothing) {
     plain.gradients["conv.bias"] = doubles({1e-9});
   Computed candidate = computed(0);
   candidate.gradients["conv.bias"] = doubles({-3e-9});
-  EXPECT_TRUE(compare(candidate, both, "fp32").agrees);
+  EXPECT_TRUE(compare(candidate, both, config::Precision::fp32).agrees);
 }
 
 } // namespace

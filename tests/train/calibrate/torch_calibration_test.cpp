@@ -69,7 +69,7 @@ TEST_F(Calibration, leaves_a_deterministic_run_to_its_config) {
   const plan::Plan plan = plan_settings(request());
   for (const plan::Tried& each : plan.tried)
     EXPECT_FALSE(each.step_s) << plan::to_text(each.setting);
-  EXPECT_EQ(plan.setting().layout, "contiguous");
+  EXPECT_EQ(plan.setting().layout, plan::Layout::contiguous);
   EXPECT_NE(plan.layout.reason.find("deterministic"), std::string::npos)
       << plan.layout.reason;
 }
@@ -81,14 +81,16 @@ TEST_F(Calibration, measures_a_run_with_a_frozen_part) {
   ASSERT_FALSE(plan.tried.empty());
   EXPECT_TRUE(plan.tried.front().step_s) << plan.tried.front().why;
   const auto parity =
-      make_rig(request())->open({"cpu", "channels_last", 1, "fp32"})->parity();
+      make_rig(request())
+          ->open({"cpu", plan::Layout::channels_last, 1, plan::Precision::fp32})
+          ->parity();
   EXPECT_TRUE(parity.agrees) << parity.parameter;
 }
 
 TEST_F(Calibration, a_step_that_takes_long_is_measured_on_a_part_of_a_batch) {
   const auto note = [&] {
     const auto rig = make_rig(request());
-    rig->open({"cpu", "contiguous", 1, "fp32"});
+    rig->open({"cpu", plan::Layout::contiguous, 1, plan::Precision::fp32});
     return rig->note();
   };
   config_.plan.seconds = 3600;
@@ -104,17 +106,26 @@ TEST_F(Calibration, a_step_that_takes_long_is_measured_on_a_part_of_a_batch) {
 // away, and the gate says so; a plain one passes.
 TEST_F(Calibration, every_setting_of_the_cpu_passes_the_gate) {
   const auto deep = make_rig(request());
-  EXPECT_TRUE(deep->open({"cpu", "channels_last", 1, "fp32"})->parity().agrees);
-  EXPECT_FALSE(deep->open({"cpu", "contiguous", 1, "bf16"})->parity().agrees);
+  EXPECT_TRUE(
+      deep->open({"cpu", plan::Layout::channels_last, 1, plan::Precision::fp32})
+          ->parity()
+          .agrees);
+  EXPECT_FALSE(
+      deep->open({"cpu", plan::Layout::contiguous, 1, plan::Precision::bf16})
+          ->parity()
+          .agrees);
   config_.model.name = "cnn";
   config_.model.stem = "";
   const auto rig = make_rig(request());
-  for (const char* layout : {"contiguous", "channels_last"})
-    for (const char* precision : {"fp32", "bf16"}) {
+  for (const auto layout :
+       {plan::Layout::contiguous, plan::Layout::channels_last})
+    for (const auto precision :
+         {plan::Precision::fp32, plan::Precision::bf16}) {
       const auto parity = rig->open({"cpu", layout, 1, precision})->parity();
       EXPECT_TRUE(parity.agrees)
-          << layout << " " << precision << ": " << parity.parameter
-          << " off by " << parity.difference << " of " << parity.allowed;
+          << config::to_text(layout) << " " << config::to_text(precision)
+          << ": " << parity.parameter << " off by " << parity.difference
+          << " of " << parity.allowed;
     }
 }
 
@@ -168,11 +179,13 @@ TEST_F(Calibration, a_setting_with_other_gradients_is_rejected_by_name) {
     return std::make_unique<Wrong>(std::move(right));
   };
   const auto rig = make_rig(request());
-  const auto parity = rig->open({"cpu", "channels_last", 1, "fp32"})->parity();
+  const auto parity =
+      rig->open({"cpu", plan::Layout::channels_last, 1, plan::Precision::fp32})
+          ->parity();
   EXPECT_FALSE(parity.agrees);
   EXPECT_EQ(parity.parameter, "conv1.weight");
   const plan::Plan plan = plan_settings(request());
-  EXPECT_EQ(plan.setting().layout, "contiguous");
+  EXPECT_EQ(plan.setting().layout, plan::Layout::contiguous);
 }
 
 // Bit for bit what a run with the same settings and no measuring computes.

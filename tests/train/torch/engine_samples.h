@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "temper/config/choices.h"
 #include "temper/model/executor/executor.h"
 #include "temper/model/module/tensors.h"
 #include "temper/model/zoo/zoo.h"
@@ -64,7 +65,7 @@ struct Sample {
   data::SourceInfo info;
   BatchTransfer plan;
   std::int64_t classes = 3;
-  std::string precision = "fp32";
+  config::Precision precision = config::Precision::fp32;
   bool channels_last = false;
 
   std::shared_ptr<model::GraphModule> module() const {

@@ -44,7 +44,7 @@ void operator delete(void* memory, std::size_t) noexcept {
 namespace temper::train {
 namespace {
 
-class HostMemory : public ::testing::TestWithParam<const char*> {
+class HostMemory : public ::testing::TestWithParam<config::Precision> {
  protected:
   bool step(Engine& engine, std::int64_t nth) {
     Heartbeat heartbeat;
@@ -99,8 +99,8 @@ TEST_P(HostMemory, an_update_happens_once_or_not_at_all) {
 INSTANTIATE_TEST_SUITE_P(
     All,
     HostMemory,
-    ::testing::Values("fp32", "fp64"),
-    [](const auto& each) { return std::string(each.param); });
+    ::testing::Values(config::Precision::fp32, config::Precision::fp64),
+    [](const auto& each) { return std::string(config::to_text(each.param)); });
 
 } // namespace
 } // namespace temper::train

@@ -27,7 +27,7 @@ TEST(TorchPrecision, bf16_is_as_far_from_fp32_as_its_bits_are_few) {
   const Samples batch = images(16, 3, 8);
   Sample sample = pictures(plain_sgd(), "cnn");
   const auto plain = gradients(sample, batch);
-  sample.precision = "bf16";
+  sample.precision = config::Precision::bf16;
   const double off = relative(gradients(sample, batch), plain);
   EXPECT_GT(off, 1e-4) << "nothing was computed in half precision";
   // A value on its way to a gradient is rounded seven times a layer: input,
@@ -41,7 +41,7 @@ TEST(TorchPrecision, bf16_is_as_far_from_fp32_as_its_bits_are_few) {
 
 TEST(TorchPrecision, bf16_keeps_weights_and_state_in_float32) {
   Sample sample = pictures(sgd(), "resnet18");
-  sample.precision = "bf16";
+  sample.precision = config::Precision::bf16;
   const auto engine = sample.engine();
   engine->step(images(8, 3, 8).batch, order(0));
   for (const auto& [name, tensor] : engine->capture().tensors) {
@@ -69,7 +69,7 @@ TEST(LossScaling, changes_nothing_when_nothing_overflows) {
   const Samples batch = rows(16);
   Sample sample = table(sgd());
   const auto plain = sample.engine();
-  sample.precision = "scaled";
+  sample.precision = config::Precision::scaled;
   const auto scaled = sample.engine();
   for (int i = 0; i < 3; ++i) {
     plain->step(batch.batch, order(i, 5));
@@ -91,7 +91,7 @@ std::unique_ptr<Task> large_loss(const Sample& sample) {
 TEST(LossScaling, an_overflow_leaves_the_update_out_and_halves_the_scale) {
   const Samples batch = rows(16);
   Sample sample = table(plain_sgd());
-  sample.precision = "scaled";
+  sample.precision = config::Precision::scaled;
   const auto engine = sample.engine(large_loss(sample));
   const auto before = engine->weights();
   int left_out = 0;
@@ -112,7 +112,7 @@ TEST(LossScaling, an_overflow_leaves_the_update_out_and_halves_the_scale) {
 TEST(LossScaling, a_gradient_that_never_fits_ends_the_run) {
   const Samples batch = rows(16);
   Sample sample = table(plain_sgd());
-  sample.precision = "scaled";
+  sample.precision = config::Precision::scaled;
   const auto engine = sample.engine(std::make_unique<OwnTask>(
       sample.module(), [](Task& task, const TensorBatch& inputs) {
         return task.model().forward({inputs.inputs}).sum() / 0.0;

@@ -98,7 +98,8 @@ TEST_F(TrainingOnSim, wrong_numbers_are_found_by_the_gate_and_named) {
   const auto parity = [&](const std::string& fault) {
     const auto rig = make_rig(
         {config, machine, model, data, make_engine, "test", {}, 1, {}});
-    const auto trial = rig->open({"sim", "contiguous", 1, "fp32"});
+    const auto trial =
+        rig->open({"sim", plan::Layout::contiguous, 1, plan::Precision::fp32});
     sim::Rules rules;
     rules.fault = fault;
     sim::set_rules(rules);

@@ -34,7 +34,7 @@ struct TransactionCase {
   const char* name;
   const char* network;
   const char* optimizer;
-  const char* precision = "fp32";
+  config::Precision precision = config::Precision::fp32;
   const char* moments = "fp32";
 };
 void PrintTo(const TransactionCase& each, std::ostream* out) {
@@ -94,7 +94,7 @@ TEST_P(Transaction, out_of_memory_for_good_leaves_no_trace) {
   }
   EXPECT_GE(memory.taken_back, 8);
   // The kernels that update float32 take no memory; LibTorch's operators do.
-  const bool kernels = std::string(GetParam().precision) != "fp64" &&
+  const bool kernels = GetParam().precision != config::Precision::fp64 &&
       std::string(GetParam().moments) == "fp32";
   EXPECT_EQ(memory.half_done == 0, kernels);
   RecordProperty("cases", static_cast<int>(all.size()));
@@ -106,15 +106,27 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         TransactionCase{"resnet18_adamw", "resnet18", "adamw"},
         TransactionCase{"cnn_sgd", "cnn", "sgd"},
-        TransactionCase{"cnn_lion_float64", "cnn", "lion", "fp64"},
-        TransactionCase{"resnet18_adam_float64", "resnet18", "adam", "fp64"},
+        TransactionCase{
+            "cnn_lion_float64",
+            "cnn",
+            "lion",
+            config::Precision::fp64},
+        TransactionCase{
+            "resnet18_adam_float64",
+            "resnet18",
+            "adam",
+            config::Precision::fp64},
         TransactionCase{
             "cnn_adamw_bf16_moments",
             "cnn",
             "adamw",
-            "fp32",
+            config::Precision::fp32,
             "bf16"},
-        TransactionCase{"cnn_adam_scaled", "cnn", "adam", "scaled"}),
+        TransactionCase{
+            "cnn_adam_scaled",
+            "cnn",
+            "adam",
+            config::Precision::scaled}),
     [](const auto& each) { return each.param.name; });
 
 TEST(TransactionOfEvaluation, out_of_memory_leaves_the_sums_as_they_were) {
@@ -250,7 +262,7 @@ TEST(TransactionOfNumbers, a_loss_above_the_limit_changes_nothing) {
 TEST(TransactionOfNumbers, an_overflow_leaves_statistics_and_sums_alone) {
   Samples samples = images(7, 3, 8);
   Sample sample = pictures(everything("adamw"), "resnet18");
-  sample.precision = "scaled";
+  sample.precision = config::Precision::scaled;
   const auto engine = trained(sample, samples);
   const EngineState before = engine->capture();
   engine->take_training_sums();

@@ -241,11 +241,11 @@ TEST_F(Transfer, only_the_head_trains_and_checkpoints_hold_everything) {
     ASSERT_EQ(ran.state.count("model." + name), 1U) << name;
     EXPECT_EQ(
         same_tensor_bits(tensor, ran.state.at("model." + name)),
-        !starts_with(name, "fc."))
+        !name.starts_with("fc."))
         << name;
   }
   for (const auto& [name, tensor] : ran.state) {
-    if (!starts_with(name, "optimizer.")) continue;
+    if (!name.starts_with("optimizer.")) continue;
     EXPECT_THAT(name, HasSubstr(".fc."));
   }
 }
@@ -363,7 +363,7 @@ TEST_F(Transfer, frozen_batch_norms_stay_as_they_are_wherever_they_stand) {
         values, values + tensor.byte_count / sizeof(float), [](float value) {
           return value != 0;
         });
-    EXPECT_EQ(moved, !starts_with(name, "model.layer2.")) << name;
+    EXPECT_EQ(moved, !name.starts_with("model.layer2.")) << name;
   }
 }
 

@@ -7,21 +7,20 @@
 #include <string>
 #include <vector>
 
+#include "temper/config/choices.h"
 #include "temper/libtorch/torch/autocast.h"
 #include "temper/model/module/module.h"
 #include "temper/train/schedule/loss_scale.h"
 
 namespace temper::train {
 
-class Precision {
+class StepPrecision {
  public:
-  // "fp32", "bf16", "fp16"; "fp64" is what the others are held against, and
-  // "scaled", fp32 with fp16's loss scale, lets any device test that.
-  Precision(const std::string& name, const at::Device& device);
+  StepPrecision(config::Precision precision, const at::Device& device);
 
   // Null where nothing is cast.
   std::unique_ptr<libtorch::AutocastScope> autocast() const;
-  at::ScalarType weights_type() const; // float, or double for "fp64"
+  at::ScalarType weights_type() const; // float, or double for fp64
 
   bool scales() const {
     return scales_;

@@ -1,4 +1,4 @@
-#include "temper/train/torch/precision.h"
+#include "temper/train/torch/step_precision.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -8,30 +8,29 @@
 
 namespace temper::train {
 
-Precision::Precision(const std::string& name, const at::Device& device)
+StepPrecision::StepPrecision(
+    config::Precision precision,
+    const at::Device& device)
     : device_(device.type()) {
-  if (name == "bf16") autocast_ = at::kBFloat16;
-  if (name == "fp16") autocast_ = at::kHalf;
-  if (name == "fp64") weights_ = at::kDouble;
-  scales_ = name == "fp16" || name == "scaled";
-  check(
-      name == "fp32" || scales_ || autocast_ != at::kFloat ||
-          weights_ != at::kFloat,
-      "a precision outside the table");
+  using config::Precision;
+  if (precision == Precision::bf16) autocast_ = at::kBFloat16;
+  if (precision == Precision::fp16) autocast_ = at::kHalf;
+  if (precision == Precision::fp64) weights_ = at::kDouble;
+  scales_ = precision == Precision::fp16 || precision == Precision::scaled;
   if (autocast_ != at::kFloat) autocast(); // refused now, not in the first step
   if (scales_) state_ = at::zeros({2});
 }
 
-std::unique_ptr<libtorch::AutocastScope> Precision::autocast() const {
+std::unique_ptr<libtorch::AutocastScope> StepPrecision::autocast() const {
   if (autocast_ == at::kFloat) return nullptr;
   return std::make_unique<libtorch::AutocastScope>(device_, autocast_);
 }
 
-at::ScalarType Precision::weights_type() const {
+at::ScalarType StepPrecision::weights_type() const {
   return weights_;
 }
 
-void Precision::unscale(
+void StepPrecision::unscale(
     const std::vector<model::NamedTensor>& parameters) const {
   if (!scales_) return;
   const at::NoGradGuard no_grad;
@@ -39,7 +38,7 @@ void Precision::unscale(
     if (each.tensor.grad().defined()) each.tensor.grad().mul_(scale_.inverse());
 }
 
-std::vector<model::NamedTensor> Precision::state() const {
+std::vector<model::NamedTensor> StepPrecision::state() const {
   if (!scales_) return {};
   at::Tensor now = state_;
   now[0] = scale_.scale();
@@ -47,7 +46,7 @@ std::vector<model::NamedTensor> Precision::state() const {
   return {{"state", state_}};
 }
 
-void Precision::take_state() {
+void StepPrecision::take_state() {
   if (!scales_) return;
   scale_.restore(
       state_[0].item<float>(),
