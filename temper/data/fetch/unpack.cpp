@@ -80,7 +80,7 @@ bool block_sum_fits(const TarBlock& block) {
   return octal(field(block, kAt, 8)) == sum;
 }
 
-// Nothing at the end of the archive.
+// The next entry; no value at the end of the archive.
 std::optional<TarEntry> next_entry(GzipFile& file) {
   TarBlock block;
   file.read(block.data(), block.size());

@@ -30,14 +30,15 @@ struct TarHeader {
   }
 };
 
-// Nothing when it is not a header: the checksum or a number is wrong.
+// The header in a block; no value when it is none: the checksum or a number is
+// wrong.
 std::optional<TarHeader> parse_tar_header(
     std::span<const std::uint8_t, kTarBlock> block);
 
 // Two of these end an archive.
 bool is_empty_block(std::span<const std::uint8_t, kTarBlock> block);
 
-// The value of a key in pax records ("25 path=photos/1.jpg\n" ...); nothing
+// The value of a key in pax records ("25 path=photos/1.jpg\n" ...); no value
 // when it is not there or they are malformed.
 std::optional<std::string> pax_value(
     std::string_view records,

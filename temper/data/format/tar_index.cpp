@@ -12,7 +12,8 @@
 namespace temper::data {
 namespace {
 
-// Of a long name or a pax record; paths are a few kilobytes at most.
+// The most bytes of a long name or a pax record; paths are a few kilobytes at
+// most.
 constexpr std::uint64_t kMostExtra = std::uint64_t{1} << 20;
 
 // Where the fields of a header are: POSIX.1-1988, "ustar".
@@ -85,7 +86,7 @@ std::string name_of(Bytes header) {
   return cat(prefix, "/", name);
 }
 
-// What precedes a header and replaces some of it.
+// The records that precede a header and replace some of it.
 struct Extra {
   std::optional<std::string> name;
   std::optional<std::uint64_t> bytes;

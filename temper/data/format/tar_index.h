@@ -1,6 +1,5 @@
-// The members of a tar archive: ustar, pax and GNU. Walks the headers and
-// reads no contents but long names. Used by tar_source.cpp, and by whatever
-// reads a tar that is in memory.
+// The members of a tar archive: ustar, pax and GNU. Walks the headers and reads
+// no contents but long names. Used by tar_source.cpp.
 #pragma once
 
 #include <cstdint>
