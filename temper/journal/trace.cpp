@@ -23,7 +23,7 @@ constexpr int kProcess = 1;
 constexpr int kThread = 1;
 constexpr std::size_t kLongestText = 300;
 
-// What went wrong or was changed because of it, as marks.
+// Events shown as marks: what went wrong or was changed because of it.
 constexpr const char* kMarks[] = {
     "incident",
     "retry",
@@ -53,7 +53,7 @@ std::string shortened(const std::string& text) {
                                      : cat(text.substr(0, kLongestText), "...");
 }
 
-// As the journal writes numbers that JSON has no word for.
+// The number as the journal writes those that JSON has no word for.
 json plain_number(double number) {
   if (std::isfinite(number)) return number;
   return std::isnan(number) ? "NaN" : number > 0 ? "Infinity" : "-Infinity";
