@@ -15,7 +15,7 @@
 
 namespace temper::plan {
 
-// What the config asks for: each "auto" or fixed.
+// The requests of the config: each "auto" or fixed.
 struct Requests {
   std::string device = "auto"; // auto, any, cpu, gpu, mps, cuda, cuda:N, sim
   std::string layout = "auto"; // auto, contiguous, channels_last
@@ -30,7 +30,7 @@ struct Candidates {
   std::vector<Setting> settings; // never empty, most promising first
   std::vector<RuledOut> ruled_out;
   // The simplest of what was asked for: what a run gets when nothing could be
-  // measured. Nothing asked: the reference.
+  // measured. Without requests it is the reference.
   Setting fallback;
   Requests asked;
 };
