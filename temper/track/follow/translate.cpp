@@ -41,7 +41,7 @@ std::int64_t highest(
   return most;
 }
 
-// And marks it as delivered.
+// True if this point was not delivered before; records it.
 bool is_new(Marks& marks, const std::string& key, std::int64_t step) {
   const std::string mark = mark_of(marks, key);
   const auto done = marks.skip.find(mark);
@@ -83,7 +83,7 @@ void add_epoch(const Event& event, Marks& marks, Delivery& batch) {
   };
   also("epoch_seconds", event.number("seconds"));
   also("epoch_samples_per_s", event.number("samples_per_s"));
-  // As people count them: the first is 1.
+  // People count epochs from 1.
   if (const auto epoch = event.number("epoch")) also("epoch", *epoch + 1);
 }
 
