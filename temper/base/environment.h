@@ -12,7 +12,7 @@ using Environment = std::map<std::string, std::string>;
 
 Environment current_environment();
 
-// Nothing when it is not set; set to nothing is "".
+// The variable's value, which may be ""; no value when it is not set.
 std::optional<std::string> variable(
     const Environment& environment,
     const std::string& name);

@@ -13,7 +13,7 @@ class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& what, std::string hint = "");
 
-  // What to do, in one sentence; empty when there is nothing to advise.
+  // The advice on how to go on, in one sentence; empty when there is none.
   const std::string& hint() const noexcept {
     return hint_;
   }

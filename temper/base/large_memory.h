@@ -22,8 +22,8 @@ LargeMemory take_large_memory(std::size_t bytes);
 // Asks the system for large pages; only a wish. `memory` is aligned to them.
 void wish_large_pages(void* memory, std::size_t bytes);
 
-// What the program has freed goes back to the system, as far as its allocator
-// kept it.
+// Returns memory that the program has freed, and its allocator kept, to the
+// system.
 void give_back_free_memory();
 
 } // namespace temper

@@ -1,6 +1,7 @@
-// What temper says while it works. Library code calls note(), warn() or
-// detail(); where the line goes is up to the sink, which the command or the
-// embedding program sets. The default sink writes warnings to standard error.
+// The log: all that temper says while it works. Library code calls note(),
+// warn() or detail(); where the line goes is up to the sink, which the command
+// or the embedding program sets. The default sink writes warnings to standard
+// error.
 #pragma once
 
 #include <functional>

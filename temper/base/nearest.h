@@ -12,7 +12,8 @@ namespace temper {
 // that turn one word into the other.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-// Nothing when no known word is close enough to be a plausible slip.
+// The known word nearest to `word`; no value when none is close enough to be a
+// plausible slip.
 std::optional<std::string> nearest(
     std::string_view word,
     const std::vector<std::string>& known);

@@ -62,7 +62,7 @@ std::string numbers_text(
 std::string hex_text(std::uint64_t number);
 
 // The version numbers at the front of "2.14.0+cpu": {2, 14, 0}. Missing parts
-// are 0; text without a leading number gives nothing.
+// are 0; text without a leading number gives no value.
 struct Version {
   int major = 0;
   int minor = 0;

@@ -16,13 +16,13 @@
 
 namespace temper::checkpoint {
 
-// What became of one.
+// The outcome of writing one checkpoint.
 struct Written {
   std::int64_t update = 0;
   bool best = false;
   bool last = false;
-  std::string failed; // why; empty: it is on disk and was read back
-  double seconds = 0; // it took
+  std::string failed; // reason; empty: it is on disk and was read back
+  double seconds = 0; // that writing took
   std::uint64_t bytes = 0; // of its tensors
 };
 

@@ -23,13 +23,13 @@ struct Snapshot {
   std::uint64_t journal_offset = 0;
   // Whatever else the loop remembers (best metric, plateau, sums so far), JSON.
   std::string loop;
-  // What wrote it: versions, device, threads. Another one resumes, but claims
-  // no bit-identity.
+  // Versions, device and threads that wrote it. Others may resume it, but
+  // bit-identity is not claimed then.
   std::string writer;
   std::string config; // of the run, TOML; empty in format 1
-  // How good it is, larger is better; nothing: not judged.
+  // How good it is, larger is better; no value: not judged.
   std::optional<double> score;
-  bool best = false; // of the run until then
+  bool best = false; // the best of the run until then
   graph::Weights tensors;
 };
 
@@ -53,7 +53,7 @@ class Store {
   void recover(const Snapshot& newest);
 
   // The newest valid one; those that are damaged are passed over with a
-  // warning. Nothing when there is none.
+  // warning. No value when there is none.
   std::optional<Snapshot> load_latest() const;
   std::optional<Snapshot> load_best() const;
   // Updates of those that are there, oldest first, the damaged too.

@@ -1,4 +1,4 @@
-// What things in a folder of checkpoints are called.
+// The names of things in a folder of checkpoints.
 // Private to checkpoint.
 #pragma once
 
@@ -22,9 +22,9 @@ std::string earlier_name(std::int64_t update);
 std::string building_name(std::int64_t update);
 std::string leaving_name(std::int64_t update);
 
-// The update of folder_name(); nothing for any other name.
+// The update of folder_name(); no value for any other name.
 std::optional<std::int64_t> update_of(const std::string& name);
-// The update of earlier_name(); nothing for any other name.
+// The update of earlier_name(); no value for any other name.
 std::optional<std::int64_t> earlier_update_of(const std::string& name);
 // Half-built, half-removed, or the beginning of a small file: what a crash
 // leaves.

@@ -62,8 +62,8 @@ void write_snapshot(
   manifest.number = number;
   for (const auto& [name, tensor] : snapshot.tensors)
     manifest.tensor_sums[name] = sum_of(name, tensor);
-  // What is on disk, not what was meant to be: each tensor is held against the
-  // sum of the one in memory.
+  // Reads what is on disk, not what was meant to be: each tensor is held
+  // against the sum of the one in memory.
   const auto written = std::make_shared<const MappedFile>(tensors);
   const auto bytes = written->bytes();
   manifest.file_bytes = bytes.size();

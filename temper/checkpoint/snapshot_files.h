@@ -28,7 +28,8 @@ struct Age {
   std::uint64_t journal_offset = 0;
   friend auto operator<=>(const Age&, const Age&) = default;
 };
-// Nothing when it cannot be told. The tensors are not looked at.
+// The age of a snapshot; no value when it cannot be told. The tensors are not
+// looked at.
 std::optional<Age> age_of(const std::filesystem::path& folder);
 
 // Error, naming the folder and why it cannot be used.

@@ -19,7 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of what cannot be read: it is tried first, and passed over with a warning.
+// The age given to unreadable snapshots, so that they are tried first, and
+// passed over with a warning.
 constexpr Age kNewest{std::numeric_limits<std::uint64_t>::max(), 0};
 
 std::optional<std::int64_t> named_by(const fs::path& pointer) {
@@ -164,7 +165,7 @@ void Store::point_to(const Snapshot& newest) const {
   if (newest.best) write("best");
 }
 
-// What a crash left: half of something, or two of the same update.
+// Clears away what a crash left: half of something, or two of the same update.
 void Store::settle() {
   std::error_code ignored;
   for (const std::string& name : names_in(folder_)) {

@@ -1,7 +1,7 @@
-// What was asked for: plain structs with defaults, over which a TOML file and
-// the command line are laid (load.h). The field table (fields.h) names, limits
-// and explains every one of them. What will be done on this machine is the
-// plan's to decide.
+// The config, that is what was asked for: plain structs with defaults, over
+// which a TOML file and the command line are laid (load.h). The field table
+// (fields.h) names, limits and explains every one of them. What will be done on
+// this machine is the plan's to decide.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace temper::config {
 
-// Nothing: "auto", temper decides.
+// A count, or "auto": without a value temper decides.
 using AutoCount = std::optional<std::int64_t>;
 
 // An amount of memory: "4GiB", a number of bytes, or "auto".

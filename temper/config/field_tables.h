@@ -10,7 +10,8 @@ namespace temper::config {
 
 constexpr double kMost = 1e15; // of counts that have no limit
 
-// &field<&Config::train, &Train::batch>: where a key lives in a config.
+// The place of a key in a config: in<&Config::train, &Train::batch> in a
+// section, top<&Config::seed> outside of any.
 template <auto Member>
 Slot top(Config& config) {
   return &(config.*Member);
@@ -20,7 +21,7 @@ Slot in(Config& config) {
   return &(config.*Section.*Member);
 }
 
-// What is trained, on what and how.
+// Fields that say what is trained, on what data and how.
 std::vector<Field> training_fields();
 // How the run is planned, kept alive and told about.
 std::vector<Field> keeping_fields();

@@ -27,16 +27,16 @@ struct Field {
   const char* key; // "train.batch"
   const char* help; // one line
   Slot (*slot)(Config&);
-  // Of numbers, and of each number of a list.
+  // The range of a number, and of each number of a list.
   double low = 0;
   double high = 0; // equal to low: no limits
-  // Of text, and of each word of a table: what it may be; empty: anything.
+  // The values that a text, or each word of a table, may have; empty: any.
   std::vector<std::string> choices = {};
 };
 
-// In the order in which they are printed.
+// All fields, in the order in which they are printed.
 const std::vector<Field>& fields();
-// Null when there is no such key.
+// The field of that key; null when there is no such key.
 const Field* find_field(const std::string& key);
 std::vector<std::string> keys();
 // Error with the key that was probably meant. `from` says where it stands;

@@ -1,4 +1,4 @@
-// From defaults, a TOML file and the command line to a Config. The later wins;
+// A Config from defaults, a TOML file and the command line. The later wins;
 // each value remembers who set it, so that an error can say where it stands.
 #pragma once
 

@@ -10,7 +10,7 @@ namespace temper::config {
 
 // Every key with its value: enough to start the same run again.
 std::string to_toml(const Config& config);
-// Only the keys whose value is not the default; empty: all are.
+// The keys whose value is not the default; empty: all are.
 std::string changed_toml(const Config& config);
 // One key: what it is, what it takes, its default. Error when there is none,
 // with the nearest.

@@ -21,12 +21,12 @@ struct Given {
   std::string written; // as it stands in the file, for errors
 };
 
-// What is wrong with the value, in words that follow `key = value`; nothing
-// when it was put into the config.
+// Puts the value into the config. When it cannot, the result says what is
+// wrong, in words that follow `key = value`; no value: it was put there.
 std::optional<std::string>
 assign(const Field& field, const Given& given, Config& config);
 
-// "4GiB", "1.5 GB", "4096"; nothing when it is none.
+// Bytes in "4GiB", "1.5 GB", "4096"; no value when the text is none.
 std::optional<std::uint64_t> parse_bytes(std::string_view text);
 
 // 0.1 as "0.1", 1 as "1.0": the shortest text that reads back the same.

@@ -1,5 +1,5 @@
 // The checks of `temper doctor`: each a small function of the evidence, in
-// tables by group. A check with nothing to say returns nothing.
+// tables by group. A check that finds nothing returns no value.
 #pragma once
 
 #include <optional>

@@ -35,7 +35,7 @@ struct KnownBad {
   Range beside_versions{};
   bool apple = false; // only on Apple Silicon
   Range macos{};
-  // Anything else that must hold; null: nothing.
+  // Anything else that must hold; null: no more.
   bool (*also)(const PythonReport&, const machine::Machine&) = nullptr;
   Verdict verdict = Verdict::note;
   const char* sentence; // after "torch 2.8.0: "
@@ -45,12 +45,13 @@ struct KnownBad {
 
 const std::vector<KnownBad>& known_bad_table();
 
-// Nothing when it is not installed or its version cannot be read.
+// The package's version; no value when it is not installed or its version
+// cannot be read.
 std::optional<Version> installed_version(
     const PythonReport& report,
     std::string_view package);
 
-// As it is written, "2.6.0+cpu"; empty when it is not installed.
+// The version as it is written, "2.6.0+cpu"; empty when it is not installed.
 std::string version_text(const PythonReport& report, std::string_view package);
 
 bool applies(

@@ -8,7 +8,7 @@
 
 namespace temper::doctor {
 
-// Nothing when that torch knows no MPS.
+// The oldest macOS on which that torch has MPS; no value when it knows no MPS.
 std::optional<Version> mps_floor(const Version& torch);
 
 } // namespace temper::doctor

@@ -59,7 +59,7 @@ class Fields {
     into = static_cast<int>(value->get<std::uint64_t>());
   }
 
-  // Nothing when it is missing.
+  // The value of a key; null when it is missing.
   const Json* find(const char* key) const {
     if (!object_.is_object()) return nullptr;
     const auto at = object_.find(key);

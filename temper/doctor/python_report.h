@@ -1,4 +1,4 @@
-// What a Python environment is, seen from outside: the interpreter, the
+// The report on a Python environment, seen from outside: the interpreter, the
 // versions and processor architectures of the packages people train with, and
 // whether its torch can use the GPU. Plain data; python_checks judges it.
 //
@@ -33,11 +33,12 @@ struct PythonPackage {
   std::string version; // empty: not known to the package manager
   std::string location; // the folder it would be imported from; may be empty
   std::string binary; // its main shared library; empty: none found
-  // Of that library; a universal one has several: {"x86_64", "arm64"}.
+  // The architectures of that library; a universal one has several: {"x86_64",
+  // "arm64"}.
   std::vector<std::string> architectures;
 };
 
-// What torch said of one kind of device, and what came of trying it.
+// The answers of torch about one kind of device, and the result of trying it.
 struct PythonDevice {
   bool built = false;
   bool available = false;
@@ -76,7 +77,7 @@ struct PythonReport {
 
   PythonTorch torch; // run.made is false when torch is not installed
 
-  // Nothing when it is not installed.
+  // The package of that name; null when it is not installed.
   const PythonPackage* package(std::string_view name) const;
 };
 

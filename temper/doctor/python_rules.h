@@ -1,6 +1,6 @@
-// What the rules of python_checks share: the case they judge and the rules that
-// live in a file of their own. A rule looks at one thing and adds what it
-// finds; most add nothing.
+// The common ground of the rules of python_checks: the case they judge and the
+// rules that live in a file of their own. A rule looks at one thing and adds
+// what it finds; most add nothing.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace temper::doctor {
 
-// What the rules look at, and where they put what they find.
+// The case that the rules look at, and the list of what they find.
 struct PythonCase {
   const PythonReport& python;
   const machine::Machine& machine;

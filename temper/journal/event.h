@@ -26,8 +26,8 @@ struct Event {
   double time_s = 0; // since 1970
   std::vector<std::pair<std::string, Value>> fields;
 
-  // Nothing when there is no such field, or it is of another kind. A whole
-  // number is a number too.
+  // A field's value; no value when there is no such field, or it is of another
+  // kind. A whole number is a number too.
   std::optional<double> number(std::string_view name) const;
   std::optional<std::int64_t> count(std::string_view name) const;
   std::optional<std::string> text(std::string_view name) const;
@@ -39,7 +39,7 @@ struct Event {
 // One JSON object, without the end of line. What JSON has no word for is
 // written as MLflow does it: "NaN", "Infinity", "-Infinity".
 std::string to_line(const Event& event);
-// Nothing when the line is not one of the journal.
+// The event in a line; no value when the line is not one of the journal.
 std::optional<Event> from_line(std::string_view line);
 
 } // namespace temper::journal

@@ -92,7 +92,7 @@ Journal::~Journal() {
   close(descriptor_);
 }
 
-// What could not be written; 0: nothing is held any more.
+// The error code of what could not be written; 0: nothing is held any more.
 int Journal::write_held() {
   std::size_t written = 0;
   int code = 0;

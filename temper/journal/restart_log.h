@@ -18,7 +18,7 @@ void set_aside(const RunDirectory& directory, Event event);
 
 std::vector<Event> all_aside(const RunDirectory& directory);
 
-// Those that are not in the journal, in their order.
+// The events that are not in the journal, in their order.
 std::vector<Event> missing_aside(const RunDirectory& directory);
 
 } // namespace temper::journal

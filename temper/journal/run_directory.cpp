@@ -68,7 +68,7 @@ void check_name(const std::string& name) {
     refuse("it has a line end or another control character", another);
 }
 
-// What a start leaves that was killed before it wrote anything.
+// True for what a start leaves that was killed before it wrote anything.
 bool is_unborn(const RunDirectory& run) {
   std::error_code failed;
   for (const auto& entry : fs::directory_iterator(run.path, failed))

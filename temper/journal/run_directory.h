@@ -32,14 +32,14 @@ struct RunDirectory {
   std::filesystem::path model() const {
     return path / "model.graph";
   }
-  // What its data held when it began; written by the train room.
+  // The contents of its data when it began; written by the train room.
   std::filesystem::path data() const {
     return path / "data.jsonl";
   }
   std::filesystem::path journal() const {
     return path / "journal.jsonl";
   }
-  // What was said about ends that a resume would cut off: aside.h.
+  // The notes about ends that a resume would cut off: restart_log.h.
   std::filesystem::path restarts() const {
     return path / "restarts.jsonl";
   }
@@ -62,19 +62,19 @@ RunDirectory make_run_directory(
     const std::string& model,
     const std::string& data);
 
-// What a run is called wherever its directory lies: 32 random hexadecimal
-// digits, in the journal's first event.
+// A name for a run wherever its directory lies: 32 random hexadecimal digits,
+// in the journal's first event.
 std::string new_run_id();
 
-// It has a journal or, should that have been lost, a checkpoint.
+// True when it has a journal or, should that have been lost, a checkpoint.
 bool is_run(const RunDirectory& directory);
 
-// Below `parent`, oldest first.
+// The runs below `parent`, oldest first.
 std::vector<RunDirectory> list_runs(const std::filesystem::path& parent);
 
-// By its path, its name, the beginning, the end or a part of its name between
-// dashes, or "latest", the youngest that made a step. Error when there is none
-// (with the nearest) or more than one.
+// Finds a run by its path, its name, the beginning, the end or a part of its
+// name between dashes, or "latest", the youngest that made a step. Error when
+// there is none (with the nearest) or more than one.
 RunDirectory find_run(
     const std::filesystem::path& parent,
     const std::string& wanted);

@@ -1,5 +1,6 @@
-// Who trains a run: one process at a time. The lock is the system's (flock) on
-// a file in the run directory, so it goes with its process, however that ends.
+// The lock of a run, which one process at a time trains. It is the system's
+// (flock) on a file in the run directory, so it goes with its process, however
+// that ends.
 #pragma once
 
 #include "temper/base/file/descriptor.h"

@@ -51,7 +51,7 @@ void take_files(RunSummary& summary) {
   take_plan(summary, read_small_file(from.plan()).value_or(""));
 }
 
-// Of the sessions of a run that has not said how long it took.
+// The sessions of a run that has not said how long it took.
 struct Sessions {
   double before_s = 0;
   double begin_s = 0; // since 1970, as the next

@@ -15,7 +15,7 @@ struct RunSummary {
   // "done", "stopped", "stopped early", "failed"; "running" while a process
   // trains it; "unfinished" when the journal ends in the middle.
   std::string status;
-  std::string why; // it failed
+  std::string why; // the reason why it failed
   std::string model;
   std::string data;
   std::string device;
@@ -23,7 +23,7 @@ struct RunSummary {
   double best = 0; // NaN: none
   std::int64_t epochs = 0;
   std::int64_t updates = 0;
-  std::int64_t total_updates = 0; // it is to make; 0: not known
+  std::int64_t total_updates = 0; // that the run is to make; 0: not known
   double loss = 0; // of the last step in the journal; NaN: none
   double seconds = 0; // trained, without the time between two sessions
   double samples_per_s = 0; // of the last epoch
@@ -33,11 +33,12 @@ struct RunSummary {
   std::map<std::string, std::string> config; // "train.batch" -> "64"
 };
 
-// Of our own config.toml, value as it stands there: "train.batch" -> "64".
+// The keys of our own config.toml, each with its value as it stands there:
+// "train.batch" -> "64".
 std::map<std::string, std::string> config_keys(const std::string& toml);
 
-// What the journal has lost of its first line is taken from the files beside
-// it.
+// The summary of a run. Facts that the journal's first line has lost are taken
+// from the files beside it.
 RunSummary summarise(const RunDirectory& directory);
 
 // The values of a metric over the epochs, as a line of eight heights.

@@ -27,7 +27,7 @@ constexpr int kProcess = 1;
 constexpr int kThread = 1;
 constexpr std::size_t kLongestText = 300;
 
-// What went wrong or was changed because of it, as marks.
+// Events shown as marks: what went wrong or was changed because of it.
 constexpr const char* kMarks[] = {
     kinds::kIncident,
     kinds::kRetry,
@@ -57,7 +57,7 @@ std::string shortened(const std::string& text) {
                                      : cat(cut_text(text, kLongestText), "...");
 }
 
-// As the journal writes numbers that JSON has no word for.
+// The number as the journal writes those that JSON has no word for.
 json plain_number(double number) {
   if (std::isfinite(number)) return number;
   return std::isnan(number) ? "NaN" : number > 0 ? "Infinity" : "-Infinity";

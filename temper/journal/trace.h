@@ -30,8 +30,8 @@ std::string trace_json(const RunDirectory& directory);
 // Writes it to artifacts/trace.json, and gives the path below the directory.
 std::string write_trace(const RunDirectory& directory);
 
-// The same unless the run's own end has left one. For who finds a run that was
-// killed.
+// The same unless the run's own end has left one, for callers that find a run
+// that was killed.
 void refresh_trace(const RunDirectory& directory);
 
 } // namespace temper::journal

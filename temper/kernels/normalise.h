@@ -21,7 +21,7 @@ class Normaliser {
   int channels() const {
     return channels_;
   }
-  // What a value becomes: the definition, and what the tests compare with.
+  // The result for one value: the definition, which the tests compare with.
   float value(int channel, std::uint8_t x) const {
     return tables_[static_cast<std::size_t>(channel)][x];
   }

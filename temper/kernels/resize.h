@@ -23,7 +23,7 @@ struct Window {
   int channels = 3; // 1 or 3, interleaved
 };
 
-// What a thread keeps between calls; it only grows.
+// The memory that a thread keeps between calls; it only grows.
 struct ResizeScratch {
   WeightsCache weights;
   std::vector<std::uint8_t> rows;

@@ -68,7 +68,7 @@ struct Rows {
 using Words = hn::Repartition<std::int16_t, Sums>;
 using Bytes = hn::Repartition<std::uint8_t, Sums>;
 
-// What is read for every pixel. Copied out of the tables, since for all the
+// The values read for every pixel. Copied out of the tables, since for all the
 // compiler knows the bytes written could lie in them.
 struct Line {
   const std::int32_t* first;

@@ -14,7 +14,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr std::int32_t kHalf = 1 << (kWeightBits - 1);
 
-// What one output row is made of: `count` input rows, row_bytes apart.
+// The input of one output row: `count` input rows, row_bytes apart.
 struct Column {
   const std::int32_t* weights;
   const std::uint32_t* high; // the weights in pairs, in two parts

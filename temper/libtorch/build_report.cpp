@@ -18,7 +18,7 @@ std::string setting(const std::string& config, const std::string& name) {
   return "";
 }
 
-// What stands behind a label in the list above the build settings.
+// The text behind a label in the list above the build settings.
 std::string labelled(const std::string& config, const std::string& label) {
   const auto at = config.find(label);
   if (at == std::string::npos) return "";

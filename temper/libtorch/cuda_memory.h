@@ -7,7 +7,7 @@
 
 namespace temper::libtorch {
 
-// 0: not known.
+// Bytes on a card; 0: not known.
 struct CudaMemory {
   std::uint64_t live_bytes = 0;
   std::uint64_t peak_bytes = 0; // since reset_cuda_peak()
@@ -18,7 +18,7 @@ struct CudaMemory {
 CudaMemory cuda_memory(int card);
 void reset_cuda_peak(int card);
 
-// False where there is no such card.
+// Limits a card's memory; false where there is no such card.
 bool limit_cuda(int card, std::uint64_t bytes);
 
 // Gives the driver back what waits to be used again, on every card.

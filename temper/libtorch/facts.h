@@ -1,6 +1,6 @@
-// What this LibTorch is and can do, as plain data. The seam to LibTorch: this
-// header and its neighbours include no torch; facts.cpp asks the real library,
-// absent.cpp answers for a build without one.
+// The facts about this LibTorch, what it is and can do, as plain data. The seam
+// to LibTorch: this header and its neighbours include no torch; facts.cpp asks
+// the real library, absent.cpp answers for a build without one.
 #pragma once
 
 #include <string>
@@ -35,8 +35,8 @@ Facts facts();
 
 void set_threads(int intra_op, int inter_op);
 
-// What LibTorch's build report says of itself. A pure function of the text,
-// tested with recorded reports.
+// The parts of LibTorch's build report. A pure function of the text, tested
+// with recorded reports.
 struct BuildReport {
   std::string version;
   std::string blas;

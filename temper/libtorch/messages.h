@@ -1,6 +1,6 @@
-// What LibTorch says, and what it means. Its exceptions carry little but their
-// text, so that is looked at; the words are those of 1.13 to 2.14. Needs no
-// torch.
+// LibTorch's messages, and what they mean. Its exceptions carry little but
+// their text, so that is looked at; the words are those of 1.13 to 2.14. Needs
+// no torch.
 #pragma once
 
 #include <string>

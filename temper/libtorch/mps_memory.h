@@ -7,7 +7,7 @@
 
 namespace temper::libtorch {
 
-// 0: not known.
+// Bytes on the device; 0: not known.
 struct MpsMemory {
   std::uint64_t live_bytes = 0;
   std::uint64_t driver_bytes = 0; // also what waits to be used again
@@ -16,7 +16,8 @@ struct MpsMemory {
 
 MpsMemory mps_memory();
 
-// False where it cannot be set, or the device does not say what it has.
+// Limits the device's memory; false where it cannot be set, or the device does
+// not say what it has.
 bool limit_mps(std::uint64_t bytes);
 
 // Gives the driver back what waits to be used again.

@@ -1,6 +1,6 @@
-// What must be said to oneDNN, LibTorch's library of convolutions, before it
-// computes anything. Found by name at run time: a LibTorch that hides its own
-// copy is left alone. Used by whoever makes a model. No torch.
+// Settings of oneDNN, LibTorch's library of convolutions, which must be made
+// before it computes anything. It is found by name at run time: a LibTorch that
+// hides its own copy is left alone. Used by whoever makes a model. No torch.
 #pragma once
 
 namespace temper::libtorch {

@@ -7,8 +7,8 @@
 
 namespace temper::libtorch {
 
-// Of the CPU, CUDA, MPS, the simulated device, operator new, or our own
-// allocator's budget.
+// True for an error of the CPU, CUDA, MPS, the simulated device, operator new,
+// or our own allocator's budget that says there is no memory left.
 bool is_out_of_memory(const std::exception& error);
 
 } // namespace temper::libtorch

@@ -28,9 +28,9 @@ std::vector<DeviceReport> list_devices(
     const Machine& machine,
     const TryDevice& try_device = libtorch::try_device);
 
-// What the user may ask for: auto, any, cpu, gpu, mps, cuda, cuda:N; sim, which
-// is nobody's machine and so never listed. The error for any other name, which
-// the command line gives before anything is tried.
+// The error for a name the user may not ask for, which the command line gives
+// before anything is tried; no value for auto, any, cpu, gpu, mps, cuda, cuda:N
+// and sim, which is nobody's machine and so never listed.
 std::optional<Error> unknown_device(const std::string& request);
 
 // `auto` and `any` never fail. Anything else that cannot be had is an Error

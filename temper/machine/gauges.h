@@ -1,5 +1,5 @@
-// What changes while a run goes on, read about once a second. Cheap: a read
-// costs well under a millisecond and opens no more than a few files.
+// Readings that change while a run goes on, taken about once a second. Cheap: a
+// read costs well under a millisecond and opens no more than a few files.
 //
 // Rates (utilisation, bytes per second) are over the time since the read
 // before; the first read has none.
@@ -28,15 +28,15 @@ struct Sample {
   double time_s = 0; // steady clock
   std::optional<double> cpu; // whole system, 0..1
   std::vector<double> cores; // each, 0..1
-  std::optional<double> stolen; // of the system's time, by the hypervisor, 0..1
+  std::optional<double> stolen; // share taken by the hypervisor, 0..1
   // Share of a container's periods in which its CPU quota was used up, 0..1.
   std::optional<double> throttled;
   std::optional<double> load_average; // of the last minute
   std::optional<double> process_cpu; // in cores: 1.0 is one core busy
   std::uint64_t rss_bytes = 0; // macOS: physical footprint
   std::uint64_t peak_rss_bytes = 0;
-  // Of these, what no file gives back: without the pages of mapped data, which
-  // grow as it is read and are the system's to drop.
+  // The part of rss_bytes that no file gives back: without the pages of mapped
+  // data, which grow as it is read and are the system's to drop.
   std::uint64_t own_bytes = 0;
   std::uint64_t available_bytes = 0; // to programs, without swapping
   std::uint64_t swap_used_bytes = 0;
@@ -81,7 +81,7 @@ void fill_rates(
     const Counters& now,
     double seconds);
 
-// Not thread-safe; one owner reads it.
+// Reads the gauges. Not thread-safe; one owner reads it.
 class Gauges {
  public:
   Gauges();

@@ -7,13 +7,14 @@
 
 namespace temper::machine {
 
-// Of this very program, to start it again; empty when the system cannot tell.
+// The path of this very program, to start it again; empty when the system
+// cannot tell.
 std::string executable_path();
 
 // Full paths, symbolic links resolved (Debian chooses its BLAS by link).
 std::vector<std::string> loaded_libraries();
 
-// Those that are OpenMP runtimes, one path each; more than one is trouble.
+// The OpenMP runtimes among them, one path each; more than one is trouble.
 std::vector<std::string> openmp_runtimes(
     const std::vector<std::string>& libraries);
 

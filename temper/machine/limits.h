@@ -11,7 +11,7 @@ namespace temper::machine {
 
 OpenFiles open_files();
 
-// RLIMIT_AS in bytes; nothing when unlimited.
+// RLIMIT_AS in bytes; no value when unlimited.
 std::optional<std::uint64_t> address_space_limit();
 
 struct RaisedOpenFiles {

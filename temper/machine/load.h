@@ -12,7 +12,7 @@
 
 namespace temper::machine {
 
-// Over the time between two readings.
+// The load over the time between two readings.
 struct Load {
   double others = 0; // cores that other programs keep busy
   double stolen = 0; // cores that the hypervisor gave to other guests

@@ -1,6 +1,6 @@
-// What the machine is: everything probe() reads once at the start of a run.
-// Plain data; the plan, doctor and machine.json are made from it. What changes
-// while a run goes on is in gauges.h.
+// The machine: everything that probe() reads once at the start of a run. Plain
+// data; the plan, doctor and machine.json are made from it. What changes while
+// a run goes on is in gauges.h.
 //
 // A quantity that could not be read is 0 or empty, never a guess.
 #pragma once
@@ -32,7 +32,8 @@ struct Cpu {
   int physical = 0;
   int performance = 0; // physical performance cores; all where all are equal
   int efficiency = 0;
-  // What this process may use at once: affinity and container quota counted.
+  // The cores that this process may use at once: affinity and container quota
+  // counted.
   double usable = 0;
   std::string simd; // the best level: "AVX-512", "AVX2", "NEON", ...
   std::vector<std::string> features; // those that matter for training
@@ -88,7 +89,7 @@ struct Machine {
   }
 };
 
-// As machine.json has it.
+// The text of machine.json.
 std::string to_json(const Machine& machine);
 
 } // namespace temper::machine

@@ -13,9 +13,10 @@ using ThreadId = std::uint64_t;
 std::vector<ThreadId> list_threads();
 // Safe in a signal handler.
 ThreadId this_thread();
-// False when it is gone.
+// Sends a thread a signal; false when it is gone.
 bool signal_thread(ThreadId thread, int signal);
-// For a person: its number, its name and what it waits for, where known.
+// A thread for a person: its number, its name and what it waits for, where
+// known.
 std::string name_thread(ThreadId thread);
 // Seconds since its start in which it was ready to run and no processor was
 // free; no value where the system does not tell.

@@ -1,6 +1,6 @@
-// What temper sets right before it works, and why. Decided as a plain value
-// from the environment and the machine, then carried out; each decision has a
-// line for --verbose.
+// The settings that temper makes before it works, and why. Decided as a plain
+// value from the environment and the machine, then carried out; each decision
+// has a line for --verbose.
 //
 // It must happen before LibTorch first touches a device: the MPS allocator
 // reads its watermarks once. Variables that are read while the libraries are
@@ -27,9 +27,9 @@ struct Loading {
   std::vector<std::string> reasons;
 };
 
-// What LibTorch and OpenMP read while they are loaded, when later is too late:
-// a program with them is to be started with it. Whatever the user has set for
-// the waiting of threads stays.
+// The variables that LibTorch and OpenMP read while they are loaded, when later
+// is too late: a program with them is to be started with these. Whatever the
+// user has set for the waiting of threads stays.
 Loading loading_variables(
     const LoadingRequest& request,
     const Environment& environment);

@@ -17,7 +17,7 @@ namespace temper::machine {
 
 using SystemReading = std::vector<std::pair<std::string, double>>;
 
-// What adds up while the watch lives.
+// The network's bytes, which add up while the watch lives.
 struct Traffic {
   double received_bytes = 0;
   double transmitted_bytes = 0;
@@ -35,7 +35,7 @@ class SystemWatch {
   // `every_s` of 0 or below: never.
   SystemWatch(double every_s, std::uint64_t physical_bytes);
 
-  // Nothing until it is time again. Costs a look at the clock.
+  // A reading when it is time again, else no value. Costs a look at the clock.
   std::optional<SystemReading> due();
 
  private:

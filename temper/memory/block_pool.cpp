@@ -54,7 +54,7 @@ std::size_t BlockPool::bytes_of(const void* memory) {
   return (static_cast<const Block*>(memory) - 1)->bytes;
 }
 
-// Of this size, or one that is larger by a quarter at most.
+// A waiting block of this size, or one that is larger by a quarter at most.
 BlockPool::Block* BlockPool::waiting_for(std::size_t index) const {
   const std::size_t last = index < 16 ? index : index + 2;
   for (std::size_t i = index; i <= std::min(last, kSizes - 1); ++i)

@@ -20,7 +20,7 @@ class BlockPool {
   // Gives back what has waited longest until so many bytes wait.
   void trim(std::uint64_t keep_bytes);
 
-  // As asked for by take().
+  // The size of a block, as take() was asked for it.
   static std::size_t bytes_of(const void* memory);
 
   std::uint64_t pooled_bytes() const {

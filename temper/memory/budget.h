@@ -22,7 +22,8 @@ struct BudgetRequest {
   const machine::Machine& machine;
   machine::Sample now; // what is free; all 0: not looked at
   std::optional<std::uint64_t> asked; // memory.budget
-  // What the device itself allows, where LibTorch or a config can tell.
+  // The bytes that the device itself allows, where LibTorch or a config can
+  // tell.
   std::optional<std::uint64_t> device_bytes;
   // Taken beside the tensors: batches made ahead, copies of the state.
   std::uint64_t beside_bytes = 0;

@@ -2,7 +2,8 @@
 // given back, because the system hands out fresh ones page by page, with a
 // fault each; what tensors hold is known to the byte; and a budget is kept by
 // an exception, before the kernel ends the process. Used by the run, which
-// installs it, the governor and the leak watch. Any thread may call.
+// installs it, by usage.h and by the trial of convolutions. Any thread may
+// call.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +12,12 @@
 namespace temper::memory {
 
 // From now on LibTorch takes CPU memory here. Tensors made before keep theirs
-// and give it back where it came from. Again: nothing. Without LibTorch:
-// nothing, and the usage stays zero.
+// and give it back where it came from. A second call changes nothing. Without
+// LibTorch the call has no effect, and the usage stays zero.
 void install_cpu_allocator();
 
-// At most so many bytes of tensors; 0: no limit. Installs the allocator. What
-// is alive already counts and is left alone.
+// Allows at most so many bytes of tensors; 0: no limit. Installs the allocator.
+// Tensors that are alive already count and are left alone.
 void limit_cpu(std::uint64_t bytes);
 
 struct CpuUsage {
@@ -38,8 +39,8 @@ struct CpuEvent {
   std::int64_t bytes = 0; // taken; 0: given back
   std::size_t taken_at = 0; // of one given back: the event that took it
 };
-// What happens from now on goes there, but for blocks from before; null: to
-// nobody. One at a time.
+// Notes from now on each block that is taken or given back, except blocks from
+// before; null: notes none. One trace at a time.
 void trace_cpu(std::vector<CpuEvent>* events);
 
 // Gives the system back what waits in the pool, and forgets how much there once

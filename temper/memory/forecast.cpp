@@ -7,7 +7,8 @@
 namespace temper::memory {
 namespace {
 
-// Of the budget; the rest is for what a forecast cannot know.
+// The share of the budget that is used; the rest is for what a forecast cannot
+// know.
 constexpr double kHeadRoom = 0.92;
 
 std::string pad(const std::string& text, std::size_t width) {

@@ -1,6 +1,6 @@
-// What a run will take, as plain numbers: a table for the start of a run, the
-// size that was chosen by it, and afterwards how far off it was. Train fills
-// it from the graph, or from two measured steps where there is no graph.
+// The forecast of a run's memory, as plain numbers: a table for the start of a
+// run, the size that was chosen by it, and afterwards how far off it was. Train
+// fills it from the graph, or from two measured steps where there is no graph.
 #pragma once
 
 #include <cstdint>

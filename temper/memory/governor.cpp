@@ -13,7 +13,7 @@ namespace {
 // Shrink above this part of the budget, grow only below that one.
 constexpr double kNearBudget = 0.97;
 constexpr double kRoomInBudget = 0.90;
-// Of the memory that is free now, what a larger size may take.
+// The share of the memory free now that a larger size may take.
 constexpr double kShareForGrowth = 0.5;
 // Committed steps before a larger size is tried; doubled by every shrink, so
 // that a run that swings does so less and less.
@@ -141,7 +141,8 @@ std::string Governor::refusal() const {
   return cat("even ", now, " at once does not fit");
 }
 
-// What `samples` at once will take, corrected by what this size takes.
+// The bytes that `samples` at once will take, corrected by what this size
+// takes.
 double Governor::forecast(int samples, const MemorySample& now) const {
   const auto peak = static_cast<double>(now.peak_bytes);
   const double here =

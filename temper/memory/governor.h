@@ -43,8 +43,8 @@ struct Change {
   }
 };
 
-// After a step that was committed. 0: not known. The machine's part is there
-// when it has been looked at since the last one.
+// The memory after a step that was committed; 0: not known. The machine's part
+// is there when it has been looked at since the last one.
 struct MemorySample {
   std::uint64_t peak_bytes = 0; // of tensors, in the step
   std::uint64_t budget_bytes = 0; // for tensors
@@ -62,16 +62,17 @@ class Governor {
   // Is there a size below this one, and may it be used?
   bool can_shrink() const;
 
-  // A step of `samples` (0: a full batch) ran out of memory and was undone.
-  // The first time the same size is tried again, then smaller ones. Nothing:
-  // it cannot shrink further, refusal() says why.
+  // A step of `samples` (0: a full batch) ran out of memory and was undone. The
+  // first time the same size is tried again, then smaller ones. No value: it
+  // cannot shrink further, refusal() says why.
   std::optional<Change> out_of_memory(int samples = 0);
   std::string refusal() const;
 
-  // After every committed step; changes count from the next one.
+  // Called after every committed step; changes count from the next one.
   std::optional<Change> see(const MemorySample& now);
 
-  // For the checkpoint: a run that goes on uses the same sizes.
+  // The governor's state for the checkpoint: a run that goes on uses the same
+  // sizes.
   std::string state() const; // JSON
   void restore(const std::string& state);
 
@@ -99,7 +100,7 @@ class Governor {
 // The sizes that may be used, the largest first.
 std::vector<int> micro_batch_sizes(const GovernorOptions& options);
 
-// What splitting a batch means for BatchNorm, in a sentence.
+// The effect of splitting a batch on BatchNorm, in a sentence.
 std::string batch_norm_note();
 
 } // namespace temper::memory

@@ -32,7 +32,7 @@ double gap(const LeakSample& at) {
   return std::max(0.0, as_double(at.driver_bytes) - as_double(at.tensor_bytes));
 }
 
-// What belongs to nobody else. Off the CPU tensors are the driver's.
+// The bytes that belong to nobody else. Off the CPU tensors are the driver's.
 double outside(const LeakSample& at, bool host) {
   const double known = as_double(at.loader_bytes) +
       (host ? as_double(at.tensor_bytes)

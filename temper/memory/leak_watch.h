@@ -29,7 +29,8 @@ struct Leak {
   double bytes_per_step = 0;
   std::uint64_t grown_bytes = 0; // since the first point
   std::string why; // a sentence, with what to do
-  // Only a fresh process gives it back: save, and start again from there.
+  // Set when only a fresh process gives it back: save, and start again from
+  // there.
   bool restart = false;
 };
 
@@ -42,7 +43,7 @@ class LeakWatch {
  public:
   explicit LeakWatch(const LeakOptions& options = {});
 
-  // After a committed step; a leak is told again when it has doubled.
+  // Called after a committed step; a leak is told again when it has doubled.
   std::optional<Leak> see(const LeakSample& now);
 
   std::size_t points() const {

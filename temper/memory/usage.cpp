@@ -14,7 +14,7 @@ namespace {
 
 using machine::DeviceKind;
 
-// Of "cuda" or "cuda:1".
+// The number of the card in "cuda" or "cuda:1".
 int card_of(const std::string& device) {
   const auto colon = device.find(':');
   if (colon == std::string::npos) return 0;

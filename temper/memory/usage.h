@@ -1,6 +1,6 @@
-// What tensors take on a device now, by whoever hands out its memory, and how
-// to make it give back what no tensor uses. Used by the loop after every step,
-// by whoever shrinks it, and by the forecast's measured steps.
+// The bytes that tensors take on a device now, by whoever hands out its memory,
+// and how to make it give back what no tensor uses. Used by the loop after
+// every step, by whoever shrinks it, and by the forecast's measured steps.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace temper::memory {
 
-// 0: not known.
+// Bytes of tensors on a device; 0: not known.
 struct TensorUsage {
   std::uint64_t live_bytes = 0;
   std::uint64_t peak_bytes = 0; // since reset_tensor_peak()
@@ -19,8 +19,9 @@ struct TensorUsage {
 TensorUsage tensor_usage(const std::string& device);
 void reset_tensor_peak(const std::string& device);
 
-// More is an out-of-memory exception, where the device's allocator can be told
-// so: the CPU's is ours, MPS and CUDA take a fraction of what the device has.
+// Limits the bytes of tensors: more is an out-of-memory exception, where the
+// device's allocator can be told so. The CPU's is ours, MPS and CUDA take a
+// fraction of what the device has.
 void limit_tensors(const std::string& device, std::uint64_t bytes);
 
 // Gives back what waits to be used again, on the device and in the program's

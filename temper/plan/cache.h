@@ -30,7 +30,7 @@ struct PlanKey {
   std::string text() const;
 };
 
-// What of a machine decides how fast it is: chip, cores, GPUs, system.
+// The parts of a machine that decide how fast it is: chip, cores, GPUs, system.
 std::string machine_fingerprint(const machine::Machine& machine);
 
 struct RememberedPlan {

@@ -36,9 +36,10 @@ struct CalibrateOptions {
   std::optional<std::int64_t> run_steps;
   // How busy the machine was since asked last; null: nobody looks.
   std::function<std::optional<machine::Load>()> load;
-  // In seconds; empty: the steady clock. Deadlines are always in real time.
+  // The clock in seconds; empty: the steady clock. Deadlines are always in real
+  // time.
   std::function<double()> now;
-  // What it is busy with, for a live line.
+  // Told what calibration is busy with, for a live line.
   std::function<void(const std::string&)> progress;
   // Asked between two steps; true: no more measuring.
   std::function<bool()> stop;
@@ -53,7 +54,8 @@ Plan calibrate(
 // The fallback, with the reason why nothing was measured.
 Plan plan_unmeasured(const Candidates& candidates, const std::string& why);
 
-// Why nothing is to be measured, whatever a step takes; no value: it is.
+// The reason why nothing is to be measured, whatever a step takes; no value: it
+// is measured.
 std::optional<std::string> why_not_measure(const CalibrateOptions& options);
 
 // A default that was not compared with anything because of the run's length.

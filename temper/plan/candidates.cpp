@@ -80,7 +80,8 @@ std::string precision_trouble(
   return "";
 }
 
-// What can be had and is not worth the time unless asked for.
+// The reason why a precision that can be had is not worth the time unless asked
+// for.
 std::string precision_doubt(
     const Machine& machine,
     const std::string& device,

@@ -35,7 +35,7 @@ struct Candidates {
   std::vector<Setting> settings; // never empty, most promising first
   std::vector<RuledOut> ruled_out;
   // The simplest of what was asked for: what a run gets when nothing could be
-  // measured. Nothing asked: the reference.
+  // measured. Without requests it is the reference.
   Setting fallback;
   Requests asked;
 };

@@ -1,4 +1,4 @@
-// What samples of two settings say about which one is faster, and how surely.
+// The evidence in samples of two settings: which one is faster, and how surely.
 // Pure functions of recorded times.
 //
 // Samples at the same place were taken in the same round, one right after the
@@ -21,13 +21,13 @@ struct Comparison {
   bool settled() const;
 };
 
-// Both have at least one sample.
+// Compares two settings; both have at least one sample.
 Comparison compare(
     const std::vector<double>& first_s,
     const std::vector<double>& second_s);
 
 // How far samples scatter around their median, as a part of it: about one
-// standard deviation, whatever a few outliers do. Nothing known: 0.
+// standard deviation, whatever a few outliers do. 0 for fewer than two samples.
 double spread_of(const std::vector<double>& samples_s);
 
 } // namespace temper::plan

@@ -31,7 +31,8 @@ double deadline_s(const Setting& setting, double patience_s) {
 
 } // namespace
 
-// What a job hands back. Owned by the job too: it may end after nobody waits.
+// The result that a job hands back. Owned by the job too: it may end after
+// nobody waits.
 struct Contest::Result {
   std::shared_ptr<Rig> rig; // first, and so gone last: trials may need it
   std::optional<TrialVerdict> out;

@@ -26,7 +26,8 @@ struct Contender {
   bool dropped = false; // clearly slower: not timed any more
   bool again = false; // had its second chance before it is dropped
   bool rescue = false; // tried because more threads take absurdly long
-  // Only its first step is known, which was too long for a second one.
+  // True when only its first step is known, which was too long for a second
+  // one.
   bool rough = false;
   // Set when it can no longer win.
   std::optional<TrialVerdict> out;
@@ -54,7 +55,7 @@ class Contest {
   bool too_short() const {
     return too_short_;
   }
-  // Those close to the best, in turn, until it is clear or time is up.
+  // Measures those close to the best, in turn, until it is clear or time is up.
   void rounds();
   // The default, or the fastest that beats it beyond the noise and agrees with
   // the reference; null: nobody. Whoever disagrees on the way is out.

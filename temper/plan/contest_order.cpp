@@ -1,4 +1,4 @@
-// Whose turn it is, when it is clear, and who wins.
+// The order of the contest: whose turn it is, when it is clear, and who wins.
 #include <algorithm>
 #include <utility>
 
@@ -48,8 +48,8 @@ std::vector<Contender*> Contest::in_order() {
   return order;
 }
 
-// What measuring may cost at most to pay in this run; no value: as much as
-// plan.seconds allows, the run is long enough or of unknown length.
+// The seconds that measuring may cost at most to pay in this run; no value: as
+// much as plan.seconds allows, the run is long enough or of unknown length.
 std::optional<double> Contest::worth_s() const {
   const auto best = best_s();
   if (!options_.run_steps || !best) return std::nullopt;

@@ -12,7 +12,7 @@
 
 namespace temper::plan {
 
-// What the plan says of a step.
+// The plan's promise for one step.
 struct Expected {
   double step_s = 0;
   double spread = 0;
@@ -35,7 +35,7 @@ class FirstSteps {
  public:
   explicit FirstSteps(Expected expected);
 
-  // After every step; a verdict once, when enough are seen.
+  // Called after every step; gives a verdict once, when enough are seen.
   std::optional<FirstStepsVerdict> see(double step_s, const Conditions& now);
 
  private:

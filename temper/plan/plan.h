@@ -1,5 +1,5 @@
-// What will be done on this machine and why: every field with a reason in
-// words, and what was measured on the way. Printed when a run starts,
+// The plan: what will be done on this machine and why, every field with a
+// reason in words, and what was measured on the way. Printed when a run starts,
 // journaled, saved as plan.json, shown by `temper train --dry-run`.
 #pragma once
 
@@ -42,7 +42,7 @@ struct Tried {
   friend bool operator==(const Tried&, const Tried&) = default;
 };
 
-// Not worth trying: known beforehand.
+// A setting that is not worth trying, as is known beforehand.
 struct RuledOut {
   std::string what; // "mps, channels_last"
   std::string why;
@@ -69,11 +69,11 @@ struct Plan {
 
   // The part that was chosen among settings.
   Setting setting() const;
-  // What was measured of it; null: nothing.
+  // The measurement of the chosen setting; null when it was not measured.
   const Tried* chosen() const;
 };
 
-// As plan.json has it.
+// The text of plan.json.
 std::string to_json(const Plan& plan);
 // Error, naming the key, when the text is not a plan.
 Plan plan_from_json(const std::string& text);

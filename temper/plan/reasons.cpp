@@ -22,7 +22,7 @@ std::string threads_value(const Setting& setting) {
   return cat(setting.threads);
 }
 
-// What stands in a sentence: "2 threads", "contiguous".
+// The value as it stands in a sentence: "2 threads", "contiguous".
 std::string spoken(const Field& field, const Setting& setting) {
   return field.choice == &Plan::threads ? plural(setting.threads, "thread")
                                         : field.value(setting);
@@ -64,7 +64,7 @@ const Tried* rival(
   return best;
 }
 
-// What was known beforehand of another value of this field.
+// The reason known beforehand against another value of this field.
 std::string
 ruled_out_reason(const Plan& plan, const Field& field, const Setting& chosen) {
   static const std::vector<std::string> kLayoutWords{

@@ -1,5 +1,5 @@
-// From measurements to sentences: why the plan has each value. A pure function
-// of what was tried, for calibrate() and its tests.
+// The plan's reasons: why it has each value, from measurements to sentences. A
+// pure function of what was tried, for calibrate() and its tests.
 #pragma once
 
 #include "temper/plan/candidates.h"

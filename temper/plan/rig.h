@@ -47,7 +47,7 @@ class Rig {
   virtual double part() const {
     return 1;
   }
-  // What the user should know of the measuring; empty: nothing.
+  // A remark for the user about the measuring; empty: none.
   virtual std::string note() const {
     return "";
   }

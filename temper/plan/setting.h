@@ -28,7 +28,7 @@ struct Setting {
 
 // "cpu, channels_last, 4 threads, fp32"
 std::string to_text(const Setting& setting);
-// Of such a text; nothing when it is another.
+// The setting in such a text; no value when it is another text.
 std::optional<Setting> setting_from_text(const std::string& text);
 
 // Contiguous fp32 on the CPU is what every gradient is held against; the

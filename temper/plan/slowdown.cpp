@@ -79,7 +79,7 @@ std::string likely_cause(const Conditions& before, const Conditions& now) {
        {hot(before, now), short_of_memory(before, now), crowded(now)})
     if (!cause.empty()) causes.push_back(cause);
   if (!causes.empty()) return join(causes, ", and ");
-  // As an M1 Air does, whose level stays nominal while the clock drops.
+  // An M1 Air's level stays nominal while the clock drops.
   return now.may_lack_fan
       ? "no gauge shows why; a machine without a fan may be hot and not say so"
       : "no gauge shows why";

@@ -19,7 +19,7 @@
 
 namespace temper::plan {
 
-// What the gauges say of things that slow a run down.
+// The readings of the gauges about things that slow a run down.
 struct Conditions {
   machine::Thermal thermal = machine::Thermal::unknown;
   machine::Pressure pressure = machine::Pressure::unknown;
@@ -29,7 +29,7 @@ struct Conditions {
   bool may_lack_fan = false;
 };
 
-// What of a machine the gauges are read against.
+// The facts of a machine that the gauges are read against.
 struct Surroundings {
   machine::Cpu cpu;
   // A laptop of Apple's may have none, and its gauges may say nothing of heat.
@@ -61,7 +61,7 @@ class SlowdownWatch {
   // `threads` that a step computes with: several stall on a busy machine.
   explicit SlowdownWatch(Limits limits, int threads = 1);
 
-  // After every step; `now` is the latest that is known.
+  // Called after every step; `now` is the latest that is known.
   std::optional<SpeedChange> see(double step_s, const Conditions& now);
   // Steps are no longer comparable with those before: another micro-batch.
   void reset();
@@ -80,8 +80,8 @@ class SlowdownWatch {
 // the run was fast.
 std::string likely_cause(const Conditions& before, const Conditions& now);
 
-// What may be done about threads that wait for one that has no core; empty
-// where there is one thread, or no such need.
+// The advice about threads that wait for one that has no core; empty where
+// there is one thread, or no such need.
 std::string stall_advice(const Conditions& now, int threads);
 
 } // namespace temper::plan

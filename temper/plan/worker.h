@@ -25,8 +25,8 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // False when the job did not end within so many seconds of real time; then
-  // it may still be running. A job must not throw.
+  // Runs a job. False when it did not end within so many seconds of real time;
+  // then it may still be running. A job must not throw.
   bool run(std::function<void()> job, double seconds);
 
  private:

@@ -8,7 +8,7 @@
 
 namespace temper::session {
 
-// Of its weights: "weights/NAME". Error when it cannot be read.
+// Histograms of its weights: "weights/NAME". Error when it cannot be read.
 std::vector<track::Histogram> checkpoint_histograms(
     const std::filesystem::path& checkpoint);
 

@@ -6,8 +6,8 @@
 
 namespace temper::session {
 
-// Who started it, where and from which commit, as a JSON object. Values that
-// follow a flag which may hold a secret are left out.
+// The origin of a run: who started it, where and from which commit, as a JSON
+// object. Values that follow a flag which may hold a secret are left out.
 std::string origin_json(
     const std::vector<std::string>& arguments,
     const std::string& program = "temper");

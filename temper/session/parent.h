@@ -14,8 +14,8 @@
 
 namespace temper::session {
 
-// False when this is the trainer already, TEMPER_SUPERVISE is 0 or a debugger
-// is attached.
+// Whether this process should start a trainer and watch it. False when this is
+// the trainer already, TEMPER_SUPERVISE is 0 or a debugger is attached.
 bool wants_parent(const Environment& environment);
 
 // The program that is started as a trainer.
@@ -23,8 +23,8 @@ struct TrainerProgram {
   std::function<std::string()> path; // asked before each start
   std::string name = "temper"; // that it is started by
   std::vector<std::string> arguments; // without the name
-  // Of one that goes on with a run; null: the same. Either way
-  // TrainerSide::resumes() has the run.
+  // The arguments of a trainer that goes on with a run; null: the same as
+  // above. Either way TrainerSide::resumes() has the run.
   std::function<std::vector<std::string>(const std::filesystem::path&)> resume;
   Environment variables; // beside our own
   // It begins with signals blocked, and lets them in when it listens.

@@ -28,7 +28,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-// As a PNG for MLflow and, of what is worth enlarging, as an SVG.
+// Writes a PNG for MLflow and, where it is worth enlarging, an SVG.
 void write_picture(const fs::path& path, const plot::Drawing& drawing) {
   write_file_atomically(
       path,

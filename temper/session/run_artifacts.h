@@ -1,6 +1,6 @@
-// What a run leaves for people when it is done: the confusion matrix and the
-// curves as pictures, the list of its checkpoints, the model as MLflow loads
-// it.
+// The files a run leaves for people when it is done: the confusion matrix and
+// the curves as pictures, the list of its checkpoints, the model as MLflow
+// loads it.
 #pragma once
 
 #include <string>

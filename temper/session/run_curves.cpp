@@ -23,7 +23,8 @@ constexpr int kTraining = 0; // colours of the palette
 constexpr int kValidation = 1;
 constexpr int kBatches = 4;
 
-// What a run is judged by, in the order in which it is looked for.
+// The metrics that a run is judged by, in the order in which they are looked
+// for.
 struct Judged {
   const char* field;
   const char* title;

@@ -9,8 +9,8 @@
 
 namespace temper::session {
 
-// From the run's journal, in bounded memory; empty before the first update is
-// told.
+// The curves in the run's journal, read in bounded memory; empty before the
+// first update is told.
 std::vector<plot::Chart> run_curves(const journal::RunDirectory& run);
 
 } // namespace temper::session

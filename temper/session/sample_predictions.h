@@ -9,8 +9,8 @@
 
 namespace temper::session {
 
-// Nothing when the data are no images of classes. `at_once`: samples that fit
-// into memory; 0: as many as it takes.
+// A picture of predictions; no value when the data are no images of classes.
+// `at_once`: samples that fit into memory; 0: as many as it takes.
 std::optional<plot::Drawing> predictions_picture(
     const graph::Program& trained,
     const train::RunData& data,

@@ -36,8 +36,8 @@ struct Result : train::RunResult {
   std::vector<std::string> tracked; // places that have all of the run
 };
 
-// 0 when all is done, 75 when the run was stopped with a checkpoint, 86 when
-// its supervisor is to start it again.
+// The exit code: 0 when all is done, 75 when the run was stopped with a
+// checkpoint, 86 when its supervisor is to start it again.
 int exit_code(const train::Outcome& outcome, bool supervised);
 
 // One run of this process, and its parent if it has one. For callers that want
@@ -49,12 +49,13 @@ class Session {
   bool supervised() const {
     return side_.has_parent();
   }
-  // Where the parent looks for signals that were noticed, by number; null
-  // without one.
+  // The counts of noticed signals, by number, where the parent looks for them;
+  // null without one.
   std::atomic<int>* signals() const {
     return side_.signals();
   }
-  // What trackers have not taken, whichever process tells them.
+  // The part of the run that trackers have not taken, whichever process tells
+  // them.
   Backlog backlog();
 
   // Error when the run cannot be made, or fails.

@@ -14,7 +14,7 @@ namespace temper::session {
 // alone. One object at a time.
 class StopSignals {
  public:
-  // Those that are noticed are counted there, by number; null: nowhere.
+  // Signals that are noticed are counted there, by number; null: nowhere.
   explicit StopSignals(std::atomic<int>* by_number);
   ~StopSignals();
   StopSignals(const StopSignals&) = delete;

@@ -54,7 +54,7 @@ class TrackedRun {
   // have.
   std::string awaited() const;
   Backlog backlog();
-  // Where it delivers to, as people know these places.
+  // The places it delivers to, as people know them.
   std::vector<std::string> places() const;
   // Waits a little for what is left, and warns how to deliver what was not
   // taken. The places that have all of the run. `status` is how the run ended
@@ -63,7 +63,8 @@ class TrackedRun {
       track::Status status = track::Status::failed,
       double patience_s = kPatience_s);
 
-  // At the end of a run, and of one that somebody wants to stop now.
+  // The patience at the end of a run, and of one that somebody wants to stop
+  // now.
   static constexpr double kPatience_s = 10;
   static constexpr double kShortPatience_s = 2;
 

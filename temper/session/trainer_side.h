@@ -1,4 +1,4 @@
-// What a trainer tells the parent that watches it, and hears from it, through a
+// The trainer's side of its talk with the parent that watches it, through a
 // page of shared memory.
 #pragma once
 
@@ -33,7 +33,7 @@ class TrainerSide {
   std::string awaited_tracker() const;
   void opened(const journal::RunDirectory& directory);
   void see(const journal::Event& event);
-  // What the parent's trackers have not taken.
+  // The part of the run that the parent's trackers have not taken.
   Backlog backlog() const;
 
  private:

@@ -23,9 +23,9 @@ class Inbox {
   Inbox(const Inbox&) = delete;
   Inbox& operator=(const Inbox&) = delete;
 
-  // Until a signal comes, or for so long.
+  // Waits until a signal comes, or for so long.
   void wait(double seconds) const;
-  // So many have come.
+  // The number of such signals that have come.
   int count(int signal) const;
 
  private:

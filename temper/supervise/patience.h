@@ -13,10 +13,11 @@ class Patience {
   static constexpr int kSameStep = 3; // deaths in a row
   static constexpr int kNoProgress = 10; // deaths in a row
 
-  // A trainer died in this update; `saved`: it had made a checkpoint. Seconds
-  // to wait before it is started again; nothing: it is not.
+  // A trainer died in this update; `saved`: it had made a checkpoint. The
+  // result is the seconds to wait before it is started again; no value: it is
+  // not.
   std::optional<double> after(std::int64_t update, bool saved);
-  // Why it is not, as the end of "it is not started again: ".
+  // The reason why it is not, as the end of "it is not started again: ".
   std::string verdict() const;
 
  private:

@@ -14,10 +14,10 @@ class SharedPage {
  public:
   static constexpr std::size_t kBytes = 8192;
 
-  // Filled with zeros. Nothing when the system gives none.
+  // A page filled with zeros; no value when the system gives none.
   static std::optional<SharedPage> make();
-  // What another program made and handed over as this descriptor; it is not
-  // handed on. Nothing when it is no such page.
+  // The page that another program made and handed over as this descriptor; it
+  // is not handed on. No value when it is no such page.
   static std::optional<SharedPage> open(int descriptor);
 
   SharedPage(SharedPage&& other) noexcept;
@@ -27,7 +27,7 @@ class SharedPage {
   void* data() const {
     return data_;
   }
-  // For whoever is started with it.
+  // The descriptor for whoever is started with it.
   int descriptor() const {
     return file_.get();
   }

@@ -300,7 +300,7 @@ class Supervisor {
   std::int64_t saved_before_ = -1;
   bool explained_ = false;
 
-  // Of the trainer that runs.
+  // The trainer that runs.
   pid_t pid_ = -1;
   std::deque<std::uint64_t> memory_;
   std::optional<std::int64_t> kills_before_;

@@ -19,7 +19,7 @@
 
 namespace temper::supervise {
 
-// What a trainer has told so far.
+// The last word of a trainer about where it is.
 struct Whereabouts {
   std::optional<std::filesystem::path> run; // its directory
   std::int64_t update = -1; // under way; -1: none yet
@@ -31,7 +31,7 @@ struct TrainerStart {
   std::function<std::string()> program; // asked before each start
   std::string name = "temper"; // that the program is started by
   std::vector<std::string> arguments; // of the first start, without the name
-  // Of the others, once there is a run to go on with.
+  // The arguments of later starts, once there is a run to go on with.
   std::function<std::vector<std::string>(const std::filesystem::path&)> resume;
   Environment extra; // for the trainer, beside our own
   // It begins with those blocked that are passed on, and lets them in when it
@@ -46,7 +46,7 @@ struct TrainerStart {
   double wait_scale = 1; // of the waits between two starts
 };
 
-// As the trainer ended.
+// The end of the last trainer, or of the supervisor that gave up.
 struct SupervisedEnd {
   int code = 0;
   int signal = 0; // not 0: of that signal

@@ -1,5 +1,5 @@
-// What the system knows about a process that is watched, or has died; in files
-// of their own for each system.
+// Facts of the system about a process that is watched, or has died; in files of
+// their own for each system.
 #pragma once
 
 #include <sys/types.h>
@@ -22,7 +22,7 @@ bool is_traced();
 class HeldProgram {
  public:
   explicit HeldProgram(std::filesystem::path path);
-  // What to start now.
+  // The path to start now.
   std::string path() const;
 
  private:
@@ -30,20 +30,20 @@ class HeldProgram {
   Descriptor file_;
 };
 
-// Of a process: resident on Linux, the physical footprint on a Mac.
+// The memory of a process: resident on Linux, the physical footprint on a Mac.
 std::optional<std::uint64_t> memory_of(pid_t pid);
 
 // How often the kernel killed for want of memory, in our control group; counts
-// up. Nothing where that is not told.
+// up. No value where that is not told.
 std::optional<std::int64_t> memory_kills();
 
-// What the kernel says from now on, so that it is of this process and not of
-// an earlier one with its number. Empty when it is not for us to read: in a
+// The kernel's log from now on, so that a line is about this process and not
+// about an earlier one with its number. Empty when we may not read it: in a
 // container its numbers are others.
 class KernelLog {
  public:
   KernelLog();
-  // About the end of a process.
+  // The last line about the end of a process.
   std::string about(pid_t pid) const;
 
  private:

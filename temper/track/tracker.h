@@ -1,6 +1,6 @@
 // The seam between a run and whoever keeps its numbers: MLflow's stores,
-// TensorBoard. Plain structs go in; track/follow/follow.h makes them from the
-// journal and remembers what was delivered.
+// TensorBoard. Plain structs go in; track/follow/journal_delivery.h makes them
+// from the journal and remembers what was delivered.
 //
 // A delivery may come twice (a crash between it and remembering it). It is then
 // the same to the last bit, and a tracker must not store it twice.
@@ -40,7 +40,7 @@ struct Note {
   std::int64_t time_ms = 0;
 };
 
-// As MLflow has it; `schema`, `profile` and `source` are JSON.
+// A dataset as MLflow has it; `schema`, `profile` and `source` are JSON.
 struct Dataset {
   std::string name;
   std::string digest;
@@ -91,7 +91,7 @@ struct StatusChange {
   std::int64_t time_ms = 0;
 };
 
-// What is known of a run before its first step.
+// The facts known of a run before its first step.
 struct RunFacts {
   // 32 hex digits, the same whenever this run is delivered to this place.
   std::string key;
@@ -135,7 +135,8 @@ struct Delivery {
   }
 };
 
-// It may work later, without anybody doing anything here.
+// The error for a place that may work later, without anybody doing anything
+// here.
 class Unavailable : public Error {
  public:
   explicit Unavailable(
@@ -143,7 +144,7 @@ class Unavailable : public Error {
       std::string hint = "",
       double retry_after_s = 0)
       : Error(what, std::move(hint)), retry_after_s_(retry_after_s) {}
-  // As the server asked for; 0: it did not.
+  // The wait that the server asked for; 0: it asked for none.
   double retry_after_s() const {
     return retry_after_s_;
   }
@@ -161,7 +162,7 @@ class Tracker {
  public:
   virtual ~Tracker() = default;
 
-  // For people: no secrets.
+  // The place for people: it holds no secrets.
   virtual std::string where() const = 0;
   // Makes the run, or finds it again: `memory` is what this tracker asked to
   // remember, empty at first. True when it had to be made, and so has nothing
@@ -178,16 +179,17 @@ class Tracker {
   }
   // All of it or, after an Unavailable or Error, perhaps a part.
   virtual void deliver(const Delivery& batch) = 0;
-  // To be handed to the next begin(), asked after every delivery.
+  // The tracker's memory, to be handed to the next begin(); asked after every
+  // delivery.
   virtual std::string memory() const {
     return "";
   }
-  // What MLflow calls the run, once it has begun; empty: nothing.
+  // MLflow's name for the run, once it has begun; empty: it has none.
   virtual std::string run_id() const {
     return "";
   }
-  // Is there such a run, and not deleted? Before or after begin(). Unavailable
-  // when nobody knows.
+  // Is there such a run, and not deleted? Asked before or after begin().
+  // Unavailable when nobody knows.
   virtual bool has_run(const std::string& id) {
     static_cast<void>(id);
     return false;
@@ -196,11 +198,11 @@ class Tracker {
   virtual std::size_t lines_at_once() const {
     return 2000;
   }
-  // What is under way gives up soon; from any thread.
+  // Makes a call that is under way give up soon; from any thread.
   virtual void give_up() {}
 };
 
-// As MLflow counts it, since 1970.
+// The time in milliseconds since 1970, as MLflow counts it.
 std::int64_t now_ms();
 
 // Error when a parent is not there.

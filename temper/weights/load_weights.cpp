@@ -18,8 +18,8 @@ using graph::Input;
 using graph::InputKind;
 using graph::Weights;
 
-// What wrappers put in front of every name: data parallel training, Lightning,
-// torch.compile, and dicts saved a level too deep.
+// The prefixes that wrappers put in front of every name: data parallel
+// training, Lightning, torch.compile, and dicts saved a level too deep.
 constexpr std::array<const char*, 4> kPrefixes{
     "module.",
     "model.",

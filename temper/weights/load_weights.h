@@ -14,7 +14,7 @@ namespace temper::weights {
 struct LoadOptions {
   // The classifier keeps the fresh weights it has: for another task.
   bool new_head = false;
-  // What the model has no place for is left out, not refused.
+  // Weights that the model has no place for are left out, not refused.
   bool ignore_left_over = false;
 };
 
@@ -31,7 +31,7 @@ struct WeightsMatch {
   std::vector<std::string> missing;
   std::vector<std::string> left_over;
   std::vector<std::string> fresh; // the new head's
-  // What was taken off the front of the file's names: "module.".
+  // The prefix that was taken off the file's names: "module.".
   std::string stripped;
 
   bool complete(const LoadOptions& options) const;
@@ -63,8 +63,8 @@ Loaded load_weights(
     const std::string& file,
     const LoadOptions& options = {});
 
-// As many bytes wider as needed: float16 and bfloat16 to float32 and float64,
-// float32 to float64. No value changes.
+// Widening takes float16 and bfloat16 to float32 and float64, float32 to
+// float64. No value changes.
 bool can_widen(graph::DType from, graph::DType to);
 graph::TensorData widened(const graph::TensorData& tensor, graph::DType to);
 

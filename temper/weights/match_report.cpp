@@ -1,4 +1,4 @@
-// What does not fit, as a table a person reads.
+// The weights that do not fit, as a table a person reads.
 #include <algorithm>
 
 #include "temper/base/text.h"

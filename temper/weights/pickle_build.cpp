@@ -1,6 +1,6 @@
-// What a pickle may build: ordered dicts, and tensors over storages. The list
-// of names is short, and none of them is ever called: temper does itself what
-// they would do.
+// The values that a pickle may build: ordered dicts, and tensors over storages.
+// The list of names is short, and none of them is ever called: temper does
+// itself what they would do.
 #include <array>
 #include <utility>
 

@@ -48,7 +48,7 @@ class PickleMachine {
   bool step_containers(std::uint8_t instruction);
   bool step_memo(std::uint8_t instruction);
 
-  // What may be built.
+  // The instructions that build values: only known names are taken.
   void push_global(std::string_view module, std::string_view name);
   void persistent();
   void reduce();

@@ -19,7 +19,8 @@ using Kind = PickleValue::Kind;
 
 constexpr const char* kHint = "Download or save the file again.";
 
-// What training scripts call the state dict beside their epoch and optimizer.
+// The names that training scripts give the state dict beside their epoch and
+// optimizer.
 constexpr std::array<std::string_view, 6> kWrappers{
     "state_dict",
     "model",

@@ -187,7 +187,7 @@ class HeaderHandler {
   std::set<std::string> names_;
 };
 
-// Nothing when the product leaves 64 bits.
+// The bytes of a tensor; no value when the product leaves 64 bits.
 std::optional<std::uint64_t> bytes_needed(const SafetensorsEntry& entry) {
   std::uint64_t bytes = graph::bytes_of(entry.dtype);
   for (const std::int64_t size : entry.sizes)

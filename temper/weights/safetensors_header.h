@@ -29,8 +29,9 @@ struct SafetensorsHeader {
   std::map<std::string, std::string> metadata;
 };
 
-// Every rule of the format that the header alone can break, and that its
-// tensors cover exactly `data_bytes`. `file` is for the error's sentence.
+// Parses and checks every rule of the format that the header alone can break,
+// and that its tensors cover exactly `data_bytes`. `file` is for the error's
+// sentence.
 SafetensorsHeader parse_safetensors_header(
     std::string_view text,
     std::uint64_t data_bytes,

@@ -35,7 +35,7 @@ struct StridedPlace {
 bool fits(const StridedPlace& place, std::int64_t elements);
 // Whether the elements lie in order, without gaps.
 bool is_contiguous(const StridedPlace& place);
-// Those elements in order. The place must fit.
+// The elements of a place in order. The place must fit.
 graph::TensorData gathered(
     graph::DType dtype,
     const StridedPlace& place,

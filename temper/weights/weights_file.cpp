@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kState = "state.safetensors";
 
-// Of a checkpoint, or of the newest in a run.
+// The state file of a checkpoint, or of the newest in a run.
 fs::path state_in(const fs::path& folder) {
   if (fs::exists(folder / kState)) return folder / kState;
   const fs::path checkpoints = folder / "checkpoints";

@@ -14,8 +14,9 @@ struct WeightsFile {
   std::string name; // for sentences: "net.pth (its state_dict)"
 };
 
-// By what the file is, not by what it is called: only .pt2, which is a zip as
-// .pth is, must be called so. A directory is a run or a checkpoint of one.
+// Reads weights by what the file is, not by what it is called: only .pt2, which
+// is a zip as .pth is, must be called so. A directory is a run or a checkpoint
+// of one.
 WeightsFile read_weights(const std::filesystem::path& path);
 
 } // namespace temper::weights

@@ -5,6 +5,7 @@
 #include <map>
 #include <regex>
 #include <sstream>
+#include <utility>
 
 #include "temper/base/text.h"
 
@@ -213,6 +214,32 @@ std::vector<std::string> broken_rules(
   }
   if (number > kLongest)
     report(number, cat("longer than ", kLongest, " lines"));
+  return broken;
+}
+
+std::vector<std::string> broken_comments(const SourceFile& file) {
+  static const std::regex fragment(
+      R"(^\s*// *(Of|And|As|What|Who|Whom|Whose|Nothing)\b)");
+  std::vector<std::string> broken;
+  if (!file.path.ends_with(".h")) return broken;
+  std::istringstream lines(without_raw_strings(file.text));
+  bool inside = false;
+  int number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    const bool begins = !std::exchange(inside, trim(line).starts_with("//"));
+    std::smatch match;
+    if (!inside || !begins || !std::regex_search(line, match, fragment))
+      continue;
+    broken.push_back(
+        cat("temper/",
+            file.path,
+            ":",
+            number,
+            ": a comment that begins with \"",
+            match.str(1),
+            "\" does not say of what it speaks"));
+  }
   return broken;
 }
 

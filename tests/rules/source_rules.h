@@ -15,11 +15,16 @@ struct SourceFile {
   std::string text;
 };
 
-// What one file breaks, one line each: "machine/probe.h:12: ...". Empty: it
-// keeps the rules.
+// The rules that one file breaks, one line each: "machine/probe.h:12: ...".
+// Empty: it keeps them.
 std::vector<std::string> broken_rules(
     const SourceFile& file,
     const Names& torch_folders);
+
+// Comments of a header that begin with a word which leaves out its subject: "Of
+// all four." above hash() does not tell what hash() is. A block of lines counts
+// as one comment; one at the end of a line of code goes on from its name.
+std::vector<std::string> broken_comments(const SourceFile& file);
 
 // Includes of a header from outside the room or corner that its opening comment
 // names in a line of its own: "// Private to data/loader."

@@ -14,6 +14,7 @@ namespace temper::rules {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -42,6 +43,11 @@ TEST(SourceRules, AreKeptByTheWholeTree) {
   for (const SourceFile& file : tree)
     EXPECT_THAT(broken_rules(file, folders), IsEmpty());
   EXPECT_THAT(broken_privacy(tree), IsEmpty());
+}
+
+TEST(SourceRules, CommentsOfHeadersHaveASubjectInTheWholeTree) {
+  for (const SourceFile& file : source_tree("temper"))
+    EXPECT_THAT(broken_comments(file), IsEmpty());
 }
 
 TEST(SourceRules, EveryArrowOfTheTableIsUsed) {
@@ -137,6 +143,34 @@ TEST(SourceRules, APrivateHeaderIsIncludedInItsCornerOnly) {
   EXPECT_THAT(
       broken_privacy({{"data/tune/pace.h", ring.text}}),
       ElementsAre(HasSubstr("does not lie in data/loader")));
+}
+
+TEST(SourceRules, ACommentWithoutASubjectIsSeen) {
+  const auto broken_in = [](const std::string& text) {
+    return broken_comments({"base/a.h", text});
+  };
+  EXPECT_THAT(
+      broken_in("int a;\n  // Of all four.\n  int hash();\n"),
+      ElementsAre(AllOf(
+          StartsWith("temper/base/a.h:2: "), HasSubstr("begins with \"Of\""))));
+  for (const char* word :
+       {"And", "As", "What", "Who", "Whom", "Whose", "Nothing"})
+    EXPECT_THAT(
+        broken_in(cat("// ", word, " is there.\nint a;\n")),
+        ElementsAre(HasSubstr(word)))
+        << word;
+  EXPECT_THAT(
+      broken_in("// A sum.\nint a;\n// As b.\nint b;\n//\n// What c is.\n"),
+      ElementsAre(HasSubstr("a.h:3: ")));
+}
+
+TEST(SourceRules, ACommentGoesOnAsItLikes) {
+  const std::string text =
+      "// One number over the time and the size\n// Of all files.\n"
+      "int a; // Of b\n// Often asked. Whatever.\n// Assets\n"
+      "const char* c = R\"(\n// What it is\n)\";\n";
+  EXPECT_THAT(broken_comments({"base/a.h", text}), IsEmpty());
+  EXPECT_THAT(broken_comments({"base/a.cpp", "// Of b.\n"}), IsEmpty());
 }
 
 TEST(SourceRules, AnArrowThatNobodyUsesIsSeen) {

@@ -9,7 +9,8 @@ namespace temper {
 
 std::uint32_t crc32c(std::span<const std::uint8_t> bytes);
 
-// As TFRecord stores it, so that a sum over data with sums in it stays sound.
+// The masked form that TFRecord stores, so that a sum over data with sums in it
+// stays sound.
 constexpr std::uint32_t mask_crc32c(std::uint32_t crc) {
   return (crc >> 15 | crc << 17) + 0xA282EAD8U;
 }

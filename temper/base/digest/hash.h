@@ -19,7 +19,7 @@ class Hasher {
   Hasher& operator=(const Hasher&) = delete;
 
   void add(const void* data, std::size_t bytes);
-  // With its length, so that ("ab", "c") and ("a", "bc") differ.
+  // Adds a text with its length, so that ("ab", "c") and ("a", "bc") differ.
   void add(std::string_view text);
   void add(std::uint64_t number);
   std::uint64_t value() const;

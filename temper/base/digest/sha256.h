@@ -13,7 +13,7 @@ namespace temper {
 class Sha256 {
  public:
   void add(const void* data, std::size_t bytes);
-  // Of everything added so far, as 64 small hexadecimal digits.
+  // The digest of everything added so far, as 64 small hexadecimal digits.
   std::string hex() const;
 
  private:

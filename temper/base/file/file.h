@@ -9,7 +9,8 @@
 
 namespace temper {
 
-// Nothing when the file is missing, unreadable or longer than `limit_bytes`.
+// The file's bytes; no value when it is missing, unreadable or longer than
+// `limit_bytes`.
 std::optional<std::string> read_small_file(
     const std::filesystem::path& path,
     std::size_t limit_bytes = std::size_t{4} << 20);

@@ -1,6 +1,6 @@
-// What the system notes of a file and changes with every write to it. Equal
-// stamps mean an untouched file, once they are old enough: two writes within
-// one tick of the file system's clock leave the same times.
+// The facts that the system notes of a file and changes with every write to it.
+// Equal stamps mean an untouched file, once they are old enough: two writes
+// within one tick of the file system's clock leave the same times.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct FileStamp {
   std::uint64_t inode = 0;
   friend bool operator==(const FileStamp&, const FileStamp&) = default;
 
-  // Of all four.
+  // One number over all four fields.
   std::uint64_t hash() const;
   // Both times lie far enough back for a later write to show.
   bool is_settled(std::int64_t now_ns) const;
@@ -24,10 +24,10 @@ struct FileStamp {
 
 // Links are followed. No value when there is no such regular file.
 std::optional<FileStamp> file_stamp(const std::string& path);
-// Of an open file.
+// The same for an open file.
 std::optional<FileStamp> file_stamp(int descriptor);
 
-// Of the system's clock, which file systems use, since 1970.
+// The time since 1970 by the system's clock, which file systems use.
 std::int64_t wall_clock_ns();
 
 } // namespace temper

@@ -7,8 +7,8 @@
 
 namespace temper {
 
-// As it would be written, with the folder of `missing`. No value when nothing
-// there has a name like it.
+// The nearest name in the folder of `missing`, as it would be written, with
+// that folder. No value when nothing there has a name like it.
 std::optional<std::string> nearest_file(const std::filesystem::path& missing);
 
 } // namespace temper

@@ -8,9 +8,9 @@ namespace temper {
 
 bool sync_file(int descriptor);
 
-// So that a rename in it survives. A directory that is not for us to read is
-// none of our business, nor is a file system that cannot sync one; false when
-// it could not be done, and nothing may rely on it.
+// Syncs a directory, so that a rename in it survives. One that we may not read
+// is none of our business, nor is a file system that cannot sync one; false
+// when it could not be done, and nothing may rely on it.
 bool sync_directory(const std::filesystem::path& directory);
 
 } // namespace temper

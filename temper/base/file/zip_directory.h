@@ -1,6 +1,6 @@
-// Where the entries of a zip archive lie. libzip does not tell, and bytes in a
-// mapped file can only be handed out by who knows. zip_file.cpp compares what
-// it finds here with what libzip says.
+// The places of a zip archive's entries. libzip does not tell them, and bytes
+// in a mapped file can only be handed out by one that knows. zip_file.cpp
+// compares what it finds here with what libzip says.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ struct ZipPlace {
   std::uint64_t data_offset = 0;
 };
 
-// In the order of the archive's directory; nothing when the directory or an
-// entry's header is damaged or points outside the file.
+// The entries in the order of the archive's directory; no value when the
+// directory or an entry's header is damaged or points outside the file.
 std::optional<std::vector<ZipPlace>> zip_places(
     std::span<const std::uint8_t> file);
 

@@ -1,6 +1,7 @@
 // Reading zip archives that may be damaged or hostile. libzip judges the
 // archive and inflates; entries stored as they are lie in the mapped file and
-// are handed out without a copy. Used by .npz datasets and .pt2 models.
+// are handed out without a copy. Used by .npz datasets, .pt2 models and .pth
+// weights.
 //
 // Checked before anything is allocated: no entry overlaps another or leaves the
 // file, none has two names or a name twice, and none announces more than
@@ -44,11 +45,11 @@ class ZipFile {
   const std::filesystem::path& path() const {
     return path_;
   }
-  // In the archive's order.
+  // The entries in the archive's order.
   const std::vector<Entry>& entries() const {
     return entries_;
   }
-  // Null when there is none.
+  // The entry of that name; null when the archive has none.
   const Entry* find(const std::string& name) const;
 
   // The entry's bytes, checksum verified; in the mapped file when it is stored.

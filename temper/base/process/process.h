@@ -28,7 +28,7 @@ struct ProcessResult {
   };
   End end = End::not_started;
   int code = 0;
-  // What it wrote until then, never more than the limit.
+  // The program's output until it ended, never more than the limit.
   std::string out;
   std::string err;
   std::string error;

@@ -43,8 +43,9 @@ struct Child {
   Descriptor err;
 };
 
-// Our ends never block. Nothing, with `error` set, when the program could not
-// be started. Its environment is ours, with `extra` added or in place.
+// Starts a program. Our ends never block. No value, with `error` set, when the
+// program could not be started. Its environment is ours, with `extra` added or
+// in place.
 std::optional<Child> start_child(
     const std::vector<std::string>& arguments,
     std::string& error,
@@ -54,8 +55,8 @@ std::optional<Child> start_child(
 // id of its group, stays taken until the group has been killed.
 bool has_ended(pid_t pid);
 
-// Kills what is left of the group and collects the child's exit status;
-// nothing when it does not die within two seconds or another reaped it.
+// Kills what is left of the group and collects the child's exit status; no
+// value when it does not die within two seconds or another reaped it.
 std::optional<int> put_away(pid_t pid);
 
 } // namespace temper

@@ -32,14 +32,14 @@ class RandomStream {
     if (used_ == 4) refill();
     return block_[used_++];
   }
-  // 0 <= x < 1, with 24 random bits.
+  // A number 0 <= x < 1, with 24 random bits.
   double uniform() {
     return (bits() >> 8) * (1.0 / 16777216.0);
   }
   double uniform(double low, double high) {
     return low + (high - low) * uniform();
   }
-  // 0 <= x < bound; bound > 0.
+  // A number 0 <= x < bound; bound > 0.
   std::uint32_t below(std::uint32_t bound) {
     return static_cast<std::uint32_t>(
         (static_cast<std::uint64_t>(bits()) * bound) >> 32);

@@ -69,7 +69,7 @@ class DoctorCommand : public Command {
       console.progress(cat("checking ", what, " ..."));
     };
     progress("the machine");
-    // As the user has them, before start() sets what training needs.
+    // Taken as the user has them, before start() sets what training needs.
     const auto environment = current_environment();
     const auto machine = machine::probe(directory_);
     start(machine, true);

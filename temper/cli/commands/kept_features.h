@@ -1,4 +1,4 @@
-// What `temper data cache` prints: the features that are kept on disk.
+// The text that `temper data cache` prints: the features kept on disk.
 #pragma once
 
 #include <filesystem>

@@ -133,7 +133,7 @@ class PlanCommand : public Command {
     }
   }
 
-  // As a run would, whatever is remembered and however short it is.
+  // Measures as a run would, whatever is remembered and however short it is.
   int measure(const Invocation& invocation, Console& console) const {
     if (TrainFlags::reads_once(key_)) need_libtorch(invocation, true);
     train::RunRequest request;

@@ -1,5 +1,5 @@
-// From a schema to what `temper export --with-preprocessing` puts into a graph,
-// and what is said of it in the file's own schema.
+// The preprocessing that `temper export --with-preprocessing` puts into a
+// graph, made from a schema, and what the file's own schema says of it.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What `temper runs gc` would remove, and removing it.
+// Finding and removing what `temper runs gc` clears away.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct Removable {
   std::uint64_t bytes = 0;
 };
 
-// Below `directory`: runs that failed, or were killed before their first
+// Finds below `directory` runs that failed, or were killed before their first
 // checkpoint, and of finished runs all checkpoints but the best and the last.
 // The youngest `keep` runs, and runs that may be under way, are left alone.
 std::vector<Removable> find_removable(

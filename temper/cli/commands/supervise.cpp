@@ -76,7 +76,7 @@ std::optional<int> run_supervised(
     show_delivered(console, place);
   interrupts.over();
   if (ending->signal == 0) return ending->code;
-  // As the trainer ended, so that a shell sees what it would have seen.
+  // Ends as the trainer did, so that a shell sees what it would have seen.
   ::signal(ending->signal, SIG_DFL);
   ::raise(ending->signal);
   return kInterrupted;

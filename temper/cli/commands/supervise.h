@@ -30,7 +30,7 @@ std::optional<int> run_supervised(
     Console& console,
     const Changes& changes);
 
-// What is shown while trackers are waited for, and when they have all.
+// The lines shown while trackers are waited for, and when they have everything.
 void show_delivering(
     Console& console,
     const std::vector<std::string>& places,

@@ -212,8 +212,8 @@ class TrainCommand : public Command {
           "Leave it out, or start a new run.");
   }
 
-  // What is said of a run that has nothing left to do; empty: it has. With
-  // other changes of the config than of its length it has nothing, either.
+  // The message for a run that has nothing left to do, whatever is changed but
+  // its length; empty: it has something to do.
   std::string already_done(const config::Config& config) const {
     const auto directory = journal::find_run(config.run.dir, resume_);
     const auto run = journal::summarise(directory);

@@ -17,13 +17,14 @@ class TrainFlags {
  public:
   void declare(CLI::App& app);
 
-  // In the order in which they count; Error when one is not key=value, or the
-  // variable names no device.
+  // The assignments in the order in which they count; Error when one is not
+  // key=value, or the variable names no device.
   std::vector<config::Assignment> assignments() const;
   // Is it a pipe, or otherwise no file that can be read a second time? Then
   // only the process that uses it may read it.
   static bool reads_once(const std::string& file);
-  // Of a file ("": none) with these over it. Error when it is no config.
+  // The config of a file ("": none) with the assignments over it. Error when it
+  // is no config.
   static config::Config config_of(
       const std::string& file,
       const std::vector<config::Assignment>& assignments);

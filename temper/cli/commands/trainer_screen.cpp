@@ -8,7 +8,7 @@ namespace {
 
 namespace kinds = journal::kinds;
 
-// What is said when a signal ends the process and not the loop.
+// The message when a signal ends the process and not the loop.
 constexpr const char* kAsItWas =
     "interrupted before the first step; the run's checkpoints are as they "
     "were.";

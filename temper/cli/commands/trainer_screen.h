@@ -15,7 +15,7 @@
 
 namespace temper::cli {
 
-// What is said of a run that is interrupted before its first step.
+// The message for a run that is interrupted before its first step.
 constexpr const char* kNothingYet =
     "interrupted before the first step; nothing is left behind.";
 

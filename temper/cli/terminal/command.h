@@ -1,5 +1,5 @@
-// What a command is: a line in the table of commands.cpp, a manual, and flags
-// that CLI11 parses. One file per command; nobody includes this room.
+// A command: a line in the table of commands.cpp, a manual, and flags that
+// CLI11 parses. One file per command; nobody includes this room.
 #pragma once
 
 #include <memory>
@@ -60,7 +60,7 @@ struct CommandEntry {
   std::unique_ptr<Command> (*make)();
 };
 
-// In the order of the help.
+// All commands, in the order of the help.
 const std::vector<CommandEntry>& commands();
 
 std::unique_ptr<Command> make_data();

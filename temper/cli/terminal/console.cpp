@@ -27,7 +27,7 @@ int asked_columns(const Environment& environment) {
       std::clamp<std::int64_t>(parse_int(*set).value_or(0), 0, kWidest));
 }
 
-// Of the terminal behind a descriptor; 0: there is none.
+// The width of the terminal behind a descriptor; 0: there is none.
 int terminal_columns(int descriptor) {
   winsize size{};
   return ::ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;

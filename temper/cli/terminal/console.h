@@ -18,10 +18,10 @@ class Console {
   bool colour() const {
     return colour_;
   }
-  // For tables and prose, within what reads well. A window may be resized at
-  // any time: whoever lays out a line asks again.
+  // The columns for tables and prose, within what reads well. A window may be
+  // resized at any time: whoever lays out a line asks again.
   int width() const;
-  // Of the terminal that shows progress(), as it is now: what is longer does
+  // The present width of the terminal that shows progress(): longer lines do
   // not fit on one row.
   int line_width() const;
   // Whether progress() shows anything.
@@ -29,7 +29,7 @@ class Console {
     return live_;
   }
 
-  // Only results and errors are wanted.
+  // True when only results and errors are wanted.
   bool quiet() const {
     return quiet_;
   }
@@ -44,8 +44,8 @@ class Console {
     verbose_ = verbose;
   }
 
-  // What runs is worth more than what is said of it: from now on output that
-  // cannot be written is told once, on standard error, and ends nothing.
+  // From now on output that cannot be written is told once, on standard error,
+  // and ends nothing: the run is worth more than its report.
   void outlive_output();
 
   // Another process shows its progress on the same terminal: every line of
@@ -57,10 +57,10 @@ class Console {
   // The command's result, to standard output. Error when it cannot be written:
   // a report that is cut short must not pass for one. See outlive_output().
   void print(const std::string& text);
-  // What it is busy with: a live line on a terminal, nothing in a pipe. The
-  // cursor waits at its beginning: when the window becomes narrower and the
-  // terminal lays the line out anew, over several rows, the next one still
-  // clears all of it.
+  // Shows what the command is busy with: a live line on a terminal, nothing in
+  // a pipe. The cursor waits at its beginning: when the window becomes narrower
+  // and the terminal lays the line out anew, over several rows, the next one
+  // still clears all of it.
   void progress(const std::string& what);
   // A line of the log, to standard error.
   void log(log::Level level, const std::string& line);

@@ -35,13 +35,13 @@ class InterruptWatch {
   // From now on there is nothing to put away: a signal ends the process with
   // this code, also one that came before.
   void leave_at_once(int code, const char* sentence);
-  // From now on it is noted. Should the process not have ended within seconds,
-  // because a step or a disk takes that long, it does with this code.
+  // From now on a signal is noted. Should the process not have ended within
+  // seconds, because a step or a disk takes that long, it does with this code.
   void leave_in_time(int code, const char* sentence);
   // Everything is on disk, and only threads have to end: one that hangs does
   // not keep the process from ending with this code within so many seconds.
   void leave_anyway(int code, unsigned seconds);
-  // They have ended. A signal changes nothing any more, now and later.
+  // All threads have ended. A signal changes nothing any more, now and later.
   void over();
   // True once for each SIGUSR1, several at once count as one.
   bool take_wish() const;

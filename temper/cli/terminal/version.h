@@ -1,4 +1,4 @@
-// What `temper --version` prints: what it was built from. Which LibTorch is
+// The text of `temper --version`: what it was built from. Which LibTorch is
 // loaded is for `temper doctor` to say.
 #pragma once
 

@@ -37,8 +37,8 @@ class Pace {
     double left_s = 0; // NaN: not known
   };
 
-  // Every glimpse, in order. A resumed run begins in the middle of a pass:
-  // counted is what was seen of it.
+  // Told every glimpse, in order. A resumed run begins in the middle of a pass:
+  // only what was seen of it counts.
   Reading see(const train::Glimpse& glimpse, Clock::time_point now);
 
  private:

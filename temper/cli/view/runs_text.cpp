@@ -68,7 +68,8 @@ std::vector<double> values_of(const RunSummary& run, const std::string& name) {
   return values;
 }
 
-// As long as a line is; the first and the last value stay.
+// The values as a line of at most that width; the first and the last value
+// stay.
 std::string course(const std::vector<double>& values) {
   if (values.size() <= kSparkWidth) return journal::sparkline(values);
   std::vector<double> fewer;
@@ -93,7 +94,8 @@ std::string best_text(const RunSummary& run) {
       : cat(run.best_metric, " ", value_text(run.best_metric, run.best));
 }
 
-// What is where, from what the followers remember.
+// The lines about each place a run is delivered to, from what the followers
+// remember.
 std::string delivered_text(const RunSummary& run) {
   std::string out;
   std::error_code failed;

@@ -10,7 +10,7 @@
 namespace temper::cli {
 
 std::string list_text(const std::vector<journal::RunSummary>& runs);
-// What `temper train --resume` says of a run that has nothing left to do.
+// The message of `temper train --resume` for a run that has nothing left to do.
 std::string done_text(const journal::RunSummary& run);
 // Epoch by epoch, and where it was delivered to.
 std::string show_text(const journal::RunSummary& run);

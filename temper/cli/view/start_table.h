@@ -8,11 +8,11 @@
 
 namespace temper::cli {
 
-// What a sample of the run is: "images" or "samples".
+// The word for the run's samples: "images" or "samples".
 std::string noun_for(const train::RunOverview& plan);
 
-// Within `width` columns. `details` adds the reasons of every setting to those
-// of settings that were measured.
+// The table of a run's start, within `width` columns. `details` adds the
+// reasons of every setting to those of settings that were measured.
 std::string plan_text(
     const train::RunOverview& plan,
     const config::Config& config,

@@ -125,7 +125,7 @@ std::string about(double part) {
   return cat(decimals(percents, percents > 99 && percents < 100 ? 1 : 0), " %");
 }
 
-// What keeps a network from learning the samples by heart.
+// The advice that keeps a network from learning the samples by heart.
 std::string against_overfitting(
     const train::RunOverview& plan,
     const config::Config& config) {

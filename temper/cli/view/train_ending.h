@@ -1,5 +1,5 @@
-// What is said when a run is over, beside its summary: the classes it tells
-// apart worst, and what to try next. Plain text, made from the outcome.
+// The words after a run's summary: the classes it tells apart worst, and what
+// to try next. Plain text, made from the outcome.
 #pragma once
 
 #include <cstddef>

@@ -40,7 +40,7 @@ std::string samples_text(const std::string& list) {
       ".");
 }
 
-// As the end of a sentence.
+// The text as the end of a sentence, without its full stop.
 std::string plain(std::string text) {
   while (!text.empty() && (text.back() == '.' || text.back() == ' '))
     text.pop_back();

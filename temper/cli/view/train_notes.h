@@ -1,5 +1,5 @@
-// What a run says of itself between two epochs: what went wrong, and what was
-// done about it. From the journal's events, for the terminal.
+// The lines a run prints between two epochs: what went wrong, and what was done
+// about it. From the journal's events, for the terminal.
 #pragma once
 
 #include <map>

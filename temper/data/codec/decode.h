@@ -1,7 +1,7 @@
-// From the bytes of an image file to pixels: JPEG, PNG, WebP, BMP and PNM,
-// told apart by their first bytes and never by their name. The pixels are
-// those of PIL's Image.open(file).convert("RGB"), bit for bit. Used by every
-// source that is made of encoded files.
+// Decoding of an image file's bytes to pixels: JPEG, PNG, WebP, BMP and PNM,
+// told apart by their first bytes and never by their name. The pixels are those
+// of PIL's Image.open(file).convert("RGB"), bit for bit. Used by every source
+// that is made of encoded files.
 //
 // Pure functions of the bytes, safe from any thread. What cannot be decoded is
 // a BadSample whose what() is the bare reason ("truncated after 3,112 bytes");
@@ -27,7 +27,7 @@ struct ImageHeader {
   ImageFormat format = ImageFormat::unknown;
   int width = 0;
   int height = 0;
-  // As decoded without being asked for another number: 1 (grey) or 3.
+  // The number that decoding gives unless another is asked for: 1 (grey) or 3.
   int channels = 0;
 };
 

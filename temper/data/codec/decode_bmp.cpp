@@ -81,7 +81,7 @@ BmpLayout read_bmp_layout(Bytes bytes) {
     layout.palette_at = end;
     const std::size_t all = std::size_t{1} << (layout.bits & 15);
     layout.palette_size = colours == 0 ? all : colours;
-    // As PIL: some writers leave the palette out of the offset.
+    // PIL does the same: some writers leave the palette out of the offset.
     if (layout.pixels_at == kFileHeader + header)
       layout.pixels_at += 4 * layout.palette_size;
     layout.palette_size = std::min(layout.palette_size, all);

@@ -32,7 +32,7 @@ inline std::uint8_t grey_of(int red, int green, int blue) {
       (19595 * red + 38470 * green + 7471 * blue + 32768) >> 16);
 }
 
-// As PIL has it: what does not fit is white.
+// The value as a byte; larger ones become white, as in PIL.
 inline std::uint8_t clip_to_byte(unsigned value) {
   return static_cast<std::uint8_t>(value < 255 ? value : 255);
 }

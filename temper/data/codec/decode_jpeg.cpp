@@ -3,8 +3,8 @@
 //
 // libjpeg reports errors by a call that must not return. It is C, perhaps
 // compiled without unwind tables, so an exception may not pass through it: the
-// call jumps back to guarded(). Between there and the jump are only C frames
-// and functions of this file that hold nothing to destroy.
+// call jumps back to guarded_jpeg(). Between there and the jump are only C
+// frames and functions of this file that hold nothing to destroy.
 #include <csetjmp>
 #include <cstddef>
 #include <cstdio> // jpeglib.h needs FILE and does not include it
@@ -28,7 +28,7 @@ struct JpegDecoder {
   char reason[JMSG_LENGTH_MAX] = {};
   bool truncated = false;
 
-  // What the steps below work on.
+  // The members that the steps below work on.
   Bytes bytes;
   std::uint8_t* pixels = nullptr;
   std::size_t row_bytes = 0;

@@ -1,4 +1,4 @@
-// From one plane a channel, as CIFAR and [N, C, H, W] arrays hold images, to
+// Turns one plane a channel, as CIFAR and [N, C, H, W] arrays hold images, into
 // the interleaved channels of Image.
 #pragma once
 

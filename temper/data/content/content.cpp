@@ -24,12 +24,12 @@ namespace {
 constexpr std::uint64_t kUnreadable = 0x756E7265616461;
 constexpr std::size_t kContentBlock = std::size_t{256} << 10;
 constexpr std::size_t kMostThreads = 4;
-// What takes long enough to be said.
+// Reading more than this takes long enough to be told.
 constexpr std::uint64_t kSaidBytes = std::uint64_t{2} << 30;
 
 struct Reading {
   std::uint64_t sum = kUnreadable;
-  // Of the file, if it was the same before and after.
+  // The file's stamp, if it was the same before and after.
   std::optional<FileStamp> stamp;
 };
 

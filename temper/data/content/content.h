@@ -1,4 +1,4 @@
-// What the files of a source hold: a sum of each file's bytes, and one number
+// The contents of a source's files: a sum of each file's bytes, and one number
 // for all of them that is the same wherever the files lie and whenever they
 // were written. A resume compares it, kept features have it in their key, and
 // the sums name the file that changed.
@@ -40,7 +40,8 @@ struct ContentOptions {
   std::int64_t now_ns = 0; // 0: by the clock
 };
 
-// In the cache directory of this process's environment.
+// The default options: sums are remembered in the cache directory of this
+// process's environment.
 ContentOptions usual_content_options();
 
 class Content {
@@ -57,7 +58,7 @@ class Content {
   ContentFile file(std::size_t index) const {
     return file_(index);
   }
-  // Of each file, in order. The first call reads the files.
+  // The sum of each file, in order. The first call reads the files.
   const std::vector<FilePrint>& prints() const;
   // False: there is too much to read, see above.
   bool was_read() const;
@@ -65,7 +66,7 @@ class Content {
   // No file was written since it was read, by the time of each.
   bool is_unchanged() const;
 
-  // Of bytes and order; without reading, of names and sizes.
+  // One number for bytes and order; for names and sizes when none was read.
   std::uint64_t value() const;
   // Differs after any write to a file, too, when none was read.
   std::uint64_t value_here() const;

@@ -18,7 +18,7 @@ namespace temper::data {
 
 class SumMemory {
  public:
-  // For the data in the folder of `first`. An empty `folder` remembers
+  // The memory for data in the folder of `first`. An empty `folder` remembers
   // nothing.
   SumMemory(
       const std::filesystem::path& folder,
@@ -29,7 +29,8 @@ class SumMemory {
       const FileStamp& stamp) const;
   void
   remember(const std::string& path, const FileStamp& stamp, std::uint64_t sum);
-  // When something is new. A folder that cannot be written is left at that.
+  // Writes the file when something is new. A folder that cannot be written is
+  // left at that.
   void save() const;
 
  private:

@@ -1,7 +1,7 @@
-// What a frozen part of a network computed from every sample of a source, in a
-// file that is mapped rather than read: features and targets, by index. It is
-// there whole or not at all, and one whose checksum does not hold is taken for
-// absent. Written and read by the train room.
+// The features that a frozen part of a network computed from every sample of a
+// source, in a file that is mapped rather than read: features and targets, by
+// index. It is there whole or not at all, and one whose checksum does not hold
+// is taken for absent. Written and read by the train room.
 #pragma once
 
 #include <cstdint>
@@ -30,9 +30,10 @@ struct FeatureLayout {
 
 struct FeatureAbout {
   FeatureLayout layout;
-  // Of all that the features follow from; a file with another one is stale.
+  // A hash of all that the features follow from; a file with another one is
+  // stale.
   std::uint64_t key = 0;
-  double seconds = 0; // it took to compute them
+  double seconds = 0; // that computing them took
   std::string what; // "mobilenet_v2 on cifar10, train": for people
 };
 
@@ -40,7 +41,8 @@ class FeatureWriter {
  public:
   FeatureWriter(const std::filesystem::path& path, FeatureAbout about);
 
-  // In the order of the samples; those passed over count as bad.
+  // Adds one sample's record, in the order of the samples; those passed over
+  // count as bad.
   void add(std::int64_t index, const float* values, const void* target);
   void commit(double seconds);
 
@@ -56,8 +58,9 @@ class FeatureWriter {
 
 class FeatureFile {
  public:
-  // Null when there is none, it was made from something else, or it is damaged;
-  // `why` says which of the latter, and is empty for none.
+  // The file of features; null when there is none, it was made from something
+  // else, or it is damaged. `why` says which of the latter two, and is empty
+  // when there is no file.
   static std::shared_ptr<const FeatureFile> open(
       const std::filesystem::path& path,
       std::uint64_t key,
@@ -81,8 +84,8 @@ class FeatureFile {
   FeatureAbout about_;
 };
 
-// What a file says about itself, without reading its features. Nothing when it
-// is not such a file.
+// The description that a file holds of itself; its features are not read. No
+// value when it is not such a file.
 std::optional<FeatureAbout> read_feature_about(
     const std::filesystem::path& path);
 

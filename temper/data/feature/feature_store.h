@@ -14,9 +14,9 @@
 
 namespace temper::data {
 
-// Below the cache directory; empty when there is none.
+// The folder of features below the cache directory; empty when there is none.
 std::filesystem::path feature_folder(const Environment& environment);
-// Of the features with that key.
+// The file for features with that key.
 std::filesystem::path feature_path(
     const std::filesystem::path& folder,
     std::uint64_t key);
@@ -25,13 +25,13 @@ struct KeptFeatures {
   std::filesystem::path path;
   std::uint64_t bytes = 0;
   double unused_s = 0; // since it was last used
-  std::optional<FeatureAbout> about; // nothing: not a file of features
+  std::optional<FeatureAbout> about; // no value: not a file of features
 };
 
 // Most recently used first.
 std::vector<KeptFeatures> list_features(const std::filesystem::path& folder);
 
-// What was removed.
+// The count and size of files that clear_features() removed.
 struct ClearedFeatures {
   std::int64_t files = 0;
   std::uint64_t bytes = 0;
@@ -46,7 +46,7 @@ std::string make_room(
     std::uint64_t bytes,
     std::uint64_t most_bytes);
 
-// It was used just now.
+// Notes that the file was used just now.
 void mark_used(const std::filesystem::path& path);
 
 } // namespace temper::data

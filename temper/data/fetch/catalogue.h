@@ -25,7 +25,8 @@ struct CatalogueEntry {
   std::string homepage;
   std::vector<std::string> mirrors; // tried in turn
   std::vector<CatalogueFile> files;
-  // What is unpacked from the (only) file, a .tar.gz; empty: used as they are.
+  // The members to unpack from the (only) file, a .tar.gz; empty: files are
+  // used as they are.
   std::vector<ArchiveMember> members;
 };
 

@@ -73,7 +73,7 @@ bool holds_any(const Path& folder, const std::vector<std::string>& files) {
   });
 }
 
-// Nothing when unset; an empty variable is as good as none.
+// Empty when the variable is not set; an empty variable is as good as none.
 Path path_in(const Environment& environment, const std::string& name) {
   return variable(environment, name).value_or("");
 }

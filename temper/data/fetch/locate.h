@@ -32,7 +32,7 @@ std::filesystem::path locate(
 // Whether locate() would find it.
 bool is_there(const std::string& dataset, const Environment& environment);
 
-// Below $HOME: ".cache" or "Library/Caches".
+// The user's cache folder below $HOME: ".cache" or "Library/Caches".
 const char* home_cache_folder();
 
 } // namespace temper::data

@@ -24,7 +24,7 @@ struct Request {
   std::uint64_t limit_bytes = 0;
   const DownloadOptions* options = nullptr;
 
-  // Of the response under way; a redirect brings several.
+  // The headers of the response under way; a redirect brings several.
   std::optional<std::uint64_t> range_begin;
   std::optional<std::uint64_t> range_total;
   std::uint64_t length = 0; // of this body; 0: not said

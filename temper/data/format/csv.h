@@ -16,8 +16,8 @@ constexpr std::size_t kMostCsvColumns = 65536;
 // Comma, semicolon or tab: whichever the first line has most of.
 char detect_delimiter(std::string_view text);
 
-// Without the mark that some programs begin UTF-8 with. Error, naming `name`,
-// when it is UTF-16.
+// The text of a file without the mark that some programs begin UTF-8 with.
+// Error, naming `name`, when it is UTF-16.
 std::string_view csv_text(std::string_view file, const std::string& name);
 
 class CsvReader {

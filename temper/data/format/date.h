@@ -9,7 +9,8 @@
 
 namespace temper::data {
 
-// In the order in which they are preferred where several fit.
+// The forms of a date, in the order in which they are preferred where several
+// fit.
 enum class DateForm : std::uint8_t {
   year_first, // 2024-03-31, 2024/03/31, with a time or without
   day_first_dots, // 31.03.2024

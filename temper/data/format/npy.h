@@ -27,7 +27,7 @@ struct NpyHeader {
   std::uint64_t data_bytes = 0;
 
   std::int64_t items() const; // all of them
-  // Of one entry along the first dimension.
+  // The number of items in one entry along the first dimension.
   std::int64_t row_items() const;
   bool is_integer() const {
     return kind != NpyKind::floating;

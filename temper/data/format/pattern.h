@@ -21,8 +21,8 @@ struct ShardParts {
   std::vector<std::string> test; // neither trained on nor validated with
 };
 
-// By the words "train" and "val", "valid", "validation" or "test" in the name
-// or its folder's: shards that are marked must not be mixed.
+// Divides files by the words "train" and "val", "valid", "validation" or "test"
+// in the name or its folder's: shards that are marked must not be mixed.
 ShardParts part_by_name(const std::vector<std::string>& files);
 
 } // namespace temper::data

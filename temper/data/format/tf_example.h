@@ -21,7 +21,7 @@ struct TfFeature {
   Bytes list; // the encoded BytesList, FloatList or Int64List
 };
 
-// In the order they are stored; at most a thousand.
+// The features in the order they are stored; at most a thousand.
 std::vector<TfFeature> parse_tf_example(Bytes message);
 
 // The values of a feature, packed or not. Throws BadSample when it is of
@@ -30,7 +30,7 @@ std::vector<Bytes> byte_values(const TfFeature& feature);
 std::vector<float> float_values(const TfFeature& feature);
 std::vector<std::int64_t> int_values(const TfFeature& feature);
 
-// The only value of the feature; nothing when there is none of that name.
+// The only value of the feature; no value when there is none of that name.
 // Throws BadSample when it has another number of values.
 std::optional<std::int64_t> single_int(
     const std::vector<TfFeature>& features,

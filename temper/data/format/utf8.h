@@ -12,7 +12,7 @@ namespace temper::data {
 
 constexpr std::size_t kCodePoints = 0x110000;
 
-// The code point at `at`, which moves behind it; nothing when it is malformed.
+// The code point at `at`, which moves behind it; no value when it is malformed.
 std::optional<char32_t> next_code_point(
     std::span<const std::uint8_t> text,
     std::size_t& at);

@@ -1,4 +1,4 @@
-// What check.h found, as text for people and JSON for programs.
+// The findings of check.h, as text for people and JSON for programs.
 #pragma once
 
 #include <string>

@@ -56,8 +56,8 @@ bool goes_on(char byte) { // a letter of several bytes
   return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
 }
 
-// As many columns as the text takes on a screen: bytes that go on with a
-// letter take none.
+// The columns that the text takes on a screen: bytes that go on with a letter
+// take none.
 std::size_t letters(const std::string& text) {
   return text.size() -
       static_cast<std::size_t>(

@@ -25,8 +25,8 @@ struct SheetSample {
   std::string label;
 };
 
-// In the loader's order and with its randomness. Normalisation is left out.
-// Error when the source has no images.
+// Samples in the loader's order and with its randomness. Normalisation is left
+// out. Error when the source has no images.
 std::vector<SheetSample> sheet_samples(
     const IndexedSource& source,
     const Augment* augment, // null: as the source gives them

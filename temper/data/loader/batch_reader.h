@@ -15,12 +15,12 @@ namespace temper::data {
 // and knows how long that took.
 class BatchReader {
  public:
-  // Nothing of the last epoch is held any more.
+  // Forgets the last epoch: none of its batches is held any more.
   void begin_epoch();
   // Gives the last one back and waits for the next for at most so long; true:
   // take() comes back at once.
   bool ready(Ring& ring, double seconds);
-  // Null at the end of the epoch.
+  // The next batch; null at the end of the epoch.
   RingBatch* take(Ring& ring);
 
   double last_wait_s() const {

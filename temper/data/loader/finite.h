@@ -21,7 +21,7 @@ struct NotFiniteSample {
   std::string what; // as not_finite_text() has it
 };
 
-// Those of a batch whose inputs or targets are not finite.
+// The samples of a batch whose inputs or targets are not finite.
 std::vector<NotFiniteSample> not_finite_samples(const HostBatch& batch);
 
 // A sentence about them, of which a few are named: "x.npy[17] cannot be used:

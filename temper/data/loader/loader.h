@@ -38,7 +38,8 @@ struct LoaderOptions {
   // Images: u8 leaves normalisation to the device, f32 does it here.
   Element element = Element::f32;
   bool channels_last = true;
-  // 0: chosen, and with autotune adapted to the measured stalls.
+  // Worker threads; 0: chosen, and with autotune adapted to the measured
+  // stalls.
   int workers = 0;
   // Batches in memory, the one in the consumer's hands included.
   int depth = 0;
@@ -46,7 +47,8 @@ struct LoaderOptions {
   bool autotune = true;
   int cores = 0; // that workers may use; 0: those of this process
   double tune_window_s = 1;
-  // Where settled values are kept, and for which machine; empty: nowhere.
+  // The file of settled values, and the machine they are for; empty: none is
+  // kept.
   std::filesystem::path tuning_file;
   std::string machine_key;
 };
@@ -74,7 +76,7 @@ struct LoaderState {
   std::uint32_t epoch = 0;
   std::int64_t samples_consumed = 0; // of the epoch, bad ones included
   std::int64_t dataset_size = 0;
-  // 0 in states of before contents counted: it is not compared.
+  // The source's fingerprint; 0 in older states, which do not compare it.
   std::uint64_t dataset_fingerprint = 0;
   std::uint64_t pipeline_hash = 0;
 
@@ -82,8 +84,9 @@ struct LoaderState {
   static LoaderState from_json(const std::string& text); // Error if malformed
 };
 
-// What decides which sample comes where and what becomes of it. Not the batch
-// size, the element or the policy for bad samples: a run may go on with others.
+// A hash of all that decides which sample comes where and how it is changed.
+// The batch size, the element and the policy for bad samples are left out: a
+// run may go on with others.
 std::uint64_t pipeline_hash(const Augment* augment, bool shuffle);
 
 struct LoaderStats {
@@ -98,7 +101,7 @@ struct LoaderStats {
   double first_batch_s = 0;
 };
 
-// For one consumer: everything is called from one thread.
+// A loader for one consumer: everything is called from one thread.
 class Loader {
  public:
   // Error when the ring does not fit the memory budget, or the source and the
@@ -122,7 +125,7 @@ class Loader {
   const HostBatch* next();
 
   std::int64_t batches_per_epoch() const;
-  // Of one input, as in Batch.
+  // The shape of one input, as in HostBatch.
   const std::vector<std::int64_t>& shape() const;
   Element element() const;
   LoaderState state() const;

@@ -60,7 +60,7 @@ class Loader::Body {
   std::vector<Scratch> scratch_; // each its worker's own
   std::unique_ptr<WorkerPool> pool_; // last: ends before what it uses
 
-  // Of the epoch under way.
+  // The state of the epoch under way.
   bool started_ = false;
   bool running_ = false;
   std::exception_ptr failure_;

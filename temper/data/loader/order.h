@@ -1,5 +1,6 @@
 // Which sample comes at which position of an epoch: a pure function of (seed,
-// epoch, position), in constant time and memory. Used by the loaders.
+// epoch, position), in constant time and memory. Used by the loaders, packs and
+// sheets of samples.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@ namespace temper::data {
 
 class Order {
  public:
-  // Of `size` > 0 samples; as they come when not shuffled.
+  // An order of `size` > 0 samples: 0, 1, 2 and so on when not shuffled.
   Order(
       std::int64_t size,
       bool shuffle,

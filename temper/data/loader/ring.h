@@ -70,7 +70,8 @@ struct RingBatch {
   // since every sample of the batch is tried before it is handed out.
   std::int64_t failed_position = 0;
   std::exception_ptr failure;
-  // What the producer of a stream attached: where the stream was after it.
+  // The note that the producer of a stream attached: where the stream was after
+  // it.
   std::int64_t items = 0;
   std::optional<std::string> mark;
 };

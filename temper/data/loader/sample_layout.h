@@ -1,5 +1,6 @@
-// What one sample takes in a batch, and where: decided once from the source,
-// the augmentation and the options, before any memory is taken.
+// The layout of one sample in a batch: what it takes, and where. Decided once
+// from the source, the augmentation and the options, before any memory is
+// taken.
 // Private to data/loader.
 #pragma once
 
@@ -17,11 +18,11 @@ struct SampleLayout {
   Target target = Target::label;
   Element element = Element::f32;
   bool channels_last = true;
-  // Of an image.
+  // The size of an image.
   int height = 0;
   int width = 0;
   int channels = 0;
-  // Of one input: {H, W, C} or {C, H, W} or as the source says.
+  // The shape of one input: {H, W, C} or {C, H, W} or as the source says.
   std::vector<std::int64_t> shape;
   std::size_t input_count = 0; // numbers in one input
   std::size_t target_count = 1; // labels, tokens or numbers in one target

@@ -22,10 +22,10 @@ struct Scratch {
   std::atomic<std::int64_t> in_hand{-1};
 };
 
-// What was said about a bad sample, with its number and name.
+// The message about a bad sample, with its number and name.
 std::string
 describe_bad(const std::string& name, std::int64_t index, const BadSample& bad);
-// What to do about it, when it ends the run.
+// The advice when a bad sample ends the run.
 std::string bad_hint(const BadSample& bad);
 
 class SampleTask {

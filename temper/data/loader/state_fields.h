@@ -11,7 +11,8 @@ namespace temper::data {
 
 using StateJson = nlohmann::ordered_json;
 
-// Of format 1, fingerprints followed from names and sizes.
+// The format that is written. In format 1, fingerprints followed from names and
+// sizes.
 constexpr int kStateFormat = 2;
 constexpr std::int64_t kMostSamples = std::int64_t{1} << 53;
 
@@ -20,7 +21,7 @@ constexpr std::int64_t kMostSamples = std::int64_t{1} << 53;
 // 64 bits as text: they are more than most readers of JSON keep.
 std::string hex_literal(std::uint64_t value);
 std::uint64_t hex_field(const StateJson& json, const char* name);
-// 0 .. most.
+// A whole number from 0 to `most`.
 std::int64_t
 number_field(const StateJson& json, const char* name, std::int64_t most);
 // Error when it is too long, no object or of another format.

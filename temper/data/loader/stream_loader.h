@@ -26,21 +26,22 @@ struct StreamState {
   static StreamState from_json(const std::string& text); // Error if malformed
 };
 
-// For one consumer: everything is called from one thread.
+// A loader for one consumer: everything is called from one thread.
 class StreamLoader {
  public:
   // Error when the source does not say how large its images are and the
   // augmentation does not set it, or the ring does not fit the budget.
   StreamLoader(
       std::unique_ptr<StreamSource> source,
-      // Null: as the source gives it.
+      // Null when samples stay as the source gives them.
       const std::shared_ptr<const Augment>& augment,
       const LoaderOptions& options);
   ~StreamLoader();
   StreamLoader(const StreamLoader&) = delete;
   StreamLoader& operator=(const StreamLoader&) = delete;
 
-  // As Loader's. HostBatch::indices count the samples of the epoch.
+  // These do what Loader's do. HostBatch::indices count the samples of the
+  // epoch.
   void start(std::uint32_t epoch);
   bool ready(double seconds);
   const HostBatch* next();

@@ -39,7 +39,7 @@ class StreamProducer {
   double busy_s() const {
     return busy_s_;
   }
-  // From the stream in this epoch; from any thread.
+  // Items read from the stream in this epoch; from any thread.
   std::int64_t items_read() const {
     return items_;
   }

@@ -1,5 +1,5 @@
-// What a loader starts with: how much it may use, how much of that it takes at
-// first, and whether it goes on measuring. Used by the loaders.
+// The start of a loader's tuning: how much it may use, how much of that it
+// takes at first, and whether it goes on measuring. Used by the loaders.
 // Private to data/loader.
 #pragma once
 
@@ -13,23 +13,25 @@
 
 namespace temper::data {
 
-// What the options fix, what memory there is and what a batch takes of it.
-// Error when the options ask for what no loader has.
+// The limits of tuning: what the options fix, what memory there is and what a
+// batch takes of it. Error when the options ask for what no loader has.
 TuneLimits tune_limits(
     const SourceInfo& info,
     const SampleLayout& layout,
     int batch,
     const LoaderOptions& options);
 
-// For a loader of one thread: nothing to tune but the depth, and that once.
+// The tuning of a loader of one thread: only the depth is chosen, and that
+// once.
 Tuning start_single(const TuneLimits& limits, const LoaderOptions& options);
 
 struct TuneStart {
   Tuning tuning;
-  std::optional<LoaderTuner> pace; // nothing when all is fixed
+  std::optional<LoaderTuner> pace; // no value when all is fixed
 };
 
-// What the key had settled on in an earlier run, where that is known.
+// The values to begin with: those the key had settled on in an earlier run,
+// where that is known.
 TuneStart start_tuning(
     const TuneLimits& limits,
     const TuningKey& key,

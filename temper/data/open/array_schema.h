@@ -1,6 +1,6 @@
-// From arrays of numbers to what a model sees: images of floats as C x H x W,
-// inputs and numbers to predict scaled by the training part where they are far
-// from a mean of 0 and a deviation of 1. Used by fit.h.
+// The schema of arrays of numbers, which says what a model sees: images of
+// floats as C x H x W, inputs and numbers to predict scaled by the training
+// part where they are far from a mean of 0 and a deviation of 1. Used by fit.h.
 // Private to data/open.
 #pragma once
 

@@ -1,4 +1,4 @@
-// From a name to a source: `data.source = "cifar10"`, `"folder:photos"`. One
+// Opens a source by its name: `data.source = "cifar10"`, `"folder:photos"`. One
 // const table in open.cpp knows every kind there is.
 #pragma once
 
@@ -30,13 +30,13 @@ std::shared_ptr<const IndexedSource> open_other(
     OpenOptions options,
     std::vector<std::string>& notes);
 
-// What to train on when nobody said: Fashion-MNIST where it is on the machine
-// (Debian's package), else made-up images. Needs no network.
+// The source to train on when nobody said: Fashion-MNIST where it is on the
+// machine (Debian's package), else made-up images. Needs no network.
 std::string default_source(const Environment& environment);
 
-// "cmd:PROGRAM ARGS", whose samples come as the program writes them; read by
-// a StreamLoader, which is an error when it is silent for `patience_s`. Nothing
-// when the name is not that of a stream.
+// "cmd:PROGRAM ARGS", whose samples come as the program writes them; read by a
+// StreamLoader, which is an error when it is silent for `patience_s`. Null when
+// the name is not that of a stream.
 std::unique_ptr<StreamSource> open_stream(
     const std::string& name,
     double patience_s = 60);

@@ -1,6 +1,6 @@
-// From the cells of a table to what a model sees: numbers and dates scaled by
-// the training rows, missing ones filled with their mean, categories one-hot.
-// Used by fit.h.
+// The schema of a table's cells, which says what a model sees: numbers and
+// dates scaled by the training rows, missing ones filled with their mean,
+// categories one-hot. Used by fit.h.
 // Private to data/open.
 #pragma once
 

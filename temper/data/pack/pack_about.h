@@ -15,7 +15,8 @@ struct PackPart {
   SourceInfo info;
   std::int64_t size = 0;
   std::uint64_t fingerprint = 0;
-  // It follows from contents; in packs of before, from names and sizes.
+  // The fingerprint follows from contents; in earlier packs, from names and
+  // sizes.
   bool of_content = true;
   bool divided = false; // as Splits has it
 };

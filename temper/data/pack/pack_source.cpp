@@ -112,7 +112,7 @@ void PackFile::read(std::uint64_t number, Sample& sample) const {
   auto& word = verified_[static_cast<std::size_t>(number / 32)];
   const std::uint32_t bit = std::uint32_t{1} << (number % 32);
   if ((word.load(std::memory_order_relaxed) & bit) != 0) return;
-  // Of the copy: what was verified is what is used.
+  // The copy is hashed: what was verified is what is used.
   if (hash64(sample.image.pixels(), one.bytes) != one.hash)
     throw BadSample(
         cat("[data] record ", number, " of ", path_.string(), " is damaged."),

@@ -9,8 +9,8 @@
 
 namespace temper::data {
 
-// What all of it takes decoded; 0 when that cannot be told in advance (sizes
-// differ) or it is not images with labels.
+// The bytes that all decoded samples take; 0 when that cannot be told in
+// advance (sizes differ) or they are not images with labels.
 std::uint64_t decoded_bytes(const IndexedSource& source);
 
 // `source` with a cache, or `source` itself when all of it does not fit the

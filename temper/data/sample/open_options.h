@@ -1,5 +1,5 @@
-// What may be asked of a source when it is opened; each kind reads the few that
-// concern it.
+// Options for opening a source; each kind of source reads the few that concern
+// it.
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kVersion = 1;
 
-// What is wrong, to be told with the file's name.
+// The fault, to be told with the file's name.
 struct Unfit {
   std::string what;
 };

@@ -1,9 +1,9 @@
-// What a model has to know of the data it was trained on, so that other data
-// means the same to it: which classes, columns, categories and characters
-// there are, in which order, and what numbers and pixels are scaled with. A
-// schema is made from the training part; validation, test, features, exports
-// and predictions get it and never make one of their own. A run keeps it as
-// schema.json (docs/schema.md).
+// The schema: all that a model has to know of the data it was trained on, so
+// that other data means the same to it: which classes, columns, categories and
+// characters there are, in which order, and what numbers and pixels are scaled
+// with. A schema is made from the training part; validation, test, features,
+// exports and predictions get it and never make one of their own. A run keeps
+// it as schema.json (docs/schema.md).
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct Column {
   friend bool operator==(const Column&, const Column&) = default;
 };
 
-// From a decoded picture to the model's input, without what is random.
+// The way from a decoded picture to the model's input, without what is random.
 struct ImageRule {
   int channels = 3; // 3: red, green, blue; 1: grey
   // The short side is brought to this length, with the proportions kept; 0:
@@ -77,8 +77,8 @@ struct Schema {
 
   std::vector<std::string> classes; // in the order of the model's outputs
   std::size_t target_size = 0; // numbers to predict; 0: none
-  // What the target is called, and what numbers to predict were scaled with:
-  // the user's value is output * deviation + mean. Empty: they are as they are.
+  // The target's name, and the scale of numbers to predict: the user's value is
+  // output * deviation + mean. Empty: they are not scaled.
   std::string target_name;
   std::vector<double> target_mean;
   std::vector<double> target_deviation;

@@ -33,11 +33,13 @@ struct SourceInfo {
   std::string name; // "cifar10", "folder:photos"
   Input input = Input::image;
   Target target = Target::label;
-  // Of an image; width and height are 0 when they differ between samples.
+  // The size of an image; width and height are 0 when they differ between
+  // samples.
   int channels = 0;
   int height = 0;
   int width = 0;
-  // Of an input of numbers or tokens: {8} for a table row of eight features.
+  // The shape of an input of numbers or tokens: {8} for a table row of eight
+  // features.
   std::vector<std::int64_t> shape;
   // Names in the order of the labels; empty when there are no labels.
   std::vector<std::string> classes;
@@ -84,15 +86,16 @@ class IndexedSource {
   virtual void read(std::int64_t index, Sample& sample) const = 0;
   // The class of a sample without reading it, where that is known for free.
   virtual std::optional<std::int64_t> label(std::int64_t index) const;
-  // For messages: "photos/cat/12.jpg", "data_batch_1.bin record 17".
+  // A sample's name for messages: "photos/cat/12.jpg", "data_batch_1.bin record
+  // 17".
   virtual std::string describe(std::int64_t index) const;
-  // Of what reading it gives, the same wherever it lies. A resume refuses data
-  // with another one. The first call may read all of it. The default knows the
-  // name, the number of samples and their shape: samples that changed since go
-  // unnoticed.
+  // A hash of what reading the source gives, the same wherever it lies. A
+  // resume refuses data with another one. The first call may read all of it.
+  // The default knows the name, the number of samples and their shape: samples
+  // that changed since go unnoticed.
   virtual std::uint64_t fingerprint() const;
-  // What its files hold, which is what its fingerprint follows from. Null for
-  // a source that cannot tell: kept features then read all samples first.
+  // The contents of its files, from which the fingerprint follows. Null for a
+  // source that cannot tell: kept features then read all samples first.
   virtual const Content* content() const {
     return nullptr;
   }
@@ -110,8 +113,9 @@ class StreamSource {
   // reads and drops what was consumed.
   virtual std::optional<std::string> save() const;
   virtual void load(const std::string& state);
-  // From another thread: a next() under way should give up soon, by returning
-  // or throwing anything. One that waits for something outside needs it.
+  // Called from another thread: a next() under way should give up soon, by
+  // returning or throwing anything. One that waits for something outside needs
+  // it.
   virtual void interrupt() {}
 };
 

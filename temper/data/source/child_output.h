@@ -1,4 +1,4 @@
-// What another program writes, read as it comes. The pipe is the only buffer:
+// The output of another program, read as it comes. The pipe is the only buffer:
 // a program that is ahead waits. It has a process group of its own, which is
 // killed when this goes. Used by the source `cmd:`.
 // Private to data/source.
@@ -30,7 +30,7 @@ class ChildOutput {
   // Fills `to`, less at the end of the output. Error when nothing comes for
   // too long, or on interruption.
   std::size_t read(void* to, std::size_t bytes);
-  // After the end of its output: Error when it failed.
+  // Called after the end of its output: Error when the program failed.
   void expect_success();
   // The error that ends the reading, with what the program said last.
   [[noreturn]] void refuse(const std::string& why);

@@ -42,7 +42,7 @@ class CsvSource : public IndexedSource {
   Content content_;
 };
 
-// Its rows are not yet encoded.
+// Opens a table whose rows are not yet encoded.
 Splits open_csv(const std::filesystem::path& path, const OpenOptions& options);
 
 } // namespace temper::data

@@ -42,7 +42,7 @@ void for_each_entry(const std::string& path, const Visit& visit) {
   if (failure) refuse_listing(path, failure.message().c_str());
 }
 
-// What identifies a directory whatever path leads to it.
+// The identity of a directory, whatever path leads to it.
 using Identity = std::pair<dev_t, ino_t>;
 
 Identity identity_of(const std::string& path) {

@@ -1,4 +1,4 @@
-// What is in a folder of class folders, in torchvision's order: classes by
+// The listing of a folder of class folders, in torchvision's order: classes by
 // name, in each the directories by path and their files by name. Used by
 // folder_source.cpp.
 // Private to data/source.

@@ -95,8 +95,8 @@ Splits open_folder(const std::string& path, const OpenOptions& options) {
     break;
   }
   if (made.train == nullptr) {
-    // A class may be called "train"; a folder of nothing else is a part, and so
-    // is one beside a test part.
+    // A root that holds only train/, or test/ beside it, holds parts; otherwise
+    // "train" is a class like the others.
     const bool only_train =
         has_test || parts == std::vector<std::string>{"train"};
     made = divide(

@@ -27,7 +27,7 @@ struct ShardFormat {
   // Adds the samples of one shard. Error, with the bare reason, when it is
   // damaged.
   void (*index)(Bytes shard, std::uint32_t number, ShardIndex& index);
-  // From sample.encoded. Throws BadSample with the bare reason.
+  // Decodes sample.encoded. Throws BadSample with the bare reason.
   void (*decode)(const ShardEntry& entry, Sample& sample);
   // Names of the classes from beside the first shard; null: there are none.
   std::vector<std::string> (*class_names)(const std::string& shard);

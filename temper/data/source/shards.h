@@ -33,8 +33,8 @@ struct ShardIndex {
 // A label as it is kept: kNoLabel when it cannot be one.
 std::int32_t kept_label(std::int64_t label);
 
-// What such a source is, with a class for every label up to the largest one:
-// those of `names`, then numbers.
+// The description of such a source, with a class for every label up to the
+// largest one: those of `names`, then numbers.
 SourceInfo describe_shards(
     const std::string& name,
     const ShardIndex& index,

@@ -33,7 +33,7 @@ class TextTokens {
 
   std::int64_t size() const;
   int vocabulary() const;
-  // Of each token, in characters; empty in bytes.
+  // The character of each token, when tokens are characters; empty for bytes.
   const std::vector<char32_t>& characters() const {
     return characters_;
   }

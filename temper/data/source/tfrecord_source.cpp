@@ -79,7 +79,7 @@ void index_records(Bytes bytes, std::uint32_t shard, ShardIndex& index) {
   }
 }
 
-// As TensorFlow Datasets writes them: one name a line.
+// The classes' names as TensorFlow Datasets writes them: one name a line.
 std::vector<std::string> names_beside(const std::string& shard) {
   const auto path =
       std::filesystem::path(shard).parent_path() / "label.labels.txt";

@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kPi = 3.14159265358979323846;
 
-// As Python's math module multiplies.
+// Multiplies as Python's math module does.
 double radians(double degrees) {
   return degrees * (kPi / 180);
 }

@@ -9,7 +9,7 @@
 
 namespace temper::data {
 
-// From a place in the result to one in the image:
+// Maps a place in the result to one in the image:
 // x' = m[0] x + m[1] y + m[2], y' = m[3] x + m[4] y + m[5].
 using AffineMatrix = std::array<double, 6>;
 

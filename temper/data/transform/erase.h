@@ -27,7 +27,7 @@ std::optional<Box>
 erased_size(int width, int height, double area, double aspect);
 
 // Random erasing with torchvision's defaults: 2 % to 33 % of the area,
-// proportions 0.3 to 3.3, ten tries. Nothing: the image stays whole.
+// proportions 0.3 to 3.3, ten tries. No value: the image stays whole.
 std::optional<Box>
 choose_erased(int width, int height, double probability, RandomStream& random);
 

@@ -1,7 +1,7 @@
 // Mixing neighbours in a batch: mixup (Zhang et al., 2017) and cutmix (Yun et
 // al., 2019) as torchvision's reference training does it: each sample with the
-// one before it, the first with the last, one lambda for the batch. Used by
-// the training loop on float32 batches with one target row per sample.
+// one before it, the first with the last, one lambda for the batch. Used by the
+// engine on float32 batches with one target row per sample.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ void one_hot(
 // The batch's own randomness.
 RandomStream
 batch_stream(std::uint64_t seed, std::uint32_t epoch, std::int64_t batch);
-// From Beta(alpha, alpha); alpha > 0.
+// A draw from Beta(alpha, alpha); alpha > 0.
 double draw_lambda(double alpha, RandomStream& random);
 
 // x = lambda x + (1 - lambda) (the one before), targets likewise.

@@ -17,10 +17,10 @@ struct Preset {
 };
 const std::vector<Preset>& presets();
 
-// What happens to a sample in training or validation. `image_size` is the edge
-// of what comes out; 0: the preset's own (224 for imagenet and strong from
-// images of different sizes, else the source's). Error for an unknown preset,
-// with the nearest one, and for a source without images.
+// The preset's changes to a sample in training or validation. `image_size` is
+// the edge of what comes out; 0: the preset's own (224 for imagenet and strong
+// from images of different sizes, else the source's). Error for an unknown
+// preset, with the nearest one, and for a source without images.
 Augment make_augment(
     const std::string& preset,
     bool train,

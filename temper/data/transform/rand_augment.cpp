@@ -33,7 +33,7 @@ double shift(double last, int bin, int bins) {
   return static_cast<double>(bin < bins / 2 ? up : high - down);
 }
 
-// What the two recipes differ in.
+// The numbers in which the two recipes differ.
 struct Extremes {
   double shear;
   double translate_x;

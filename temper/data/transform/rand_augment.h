@@ -6,7 +6,7 @@
 
 namespace temper::data {
 
-// In torchvision's order.
+// The operations in torchvision's order.
 enum class Operation {
   identity,
   shear_x,

@@ -1,6 +1,7 @@
-// What happens to an image between the source and the batch. A transform is
-// immutable and shared by all workers; its randomness comes from a stream
-// keyed by (seed, epoch, sample), so that pixels are a pure function of those.
+// Transforms: what happens to an image between the source and the batch. A
+// transform is immutable and shared by all workers; its randomness comes from a
+// stream keyed by (seed, epoch, sample), so that pixels are a pure function of
+// those.
 //
 // All of them give torchvision's pixels on PIL images, bit for bit, for the
 // same draws.

@@ -35,7 +35,7 @@ struct TuneLimits {
   }
 };
 
-// What was measured since the last one.
+// The measurements since the last window.
 struct TuneWindow {
   int steps = 0; // batches taken
   double wait_s = 0; // the consumer waited for batches

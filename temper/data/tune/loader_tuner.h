@@ -36,7 +36,7 @@ class LoaderTuner {
   TuningKey key_;
   Clock::time_point last_;
   double busy_before_s_ = 0;
-  // Of the window under way.
+  // The measurements of the window under way.
   TuneWindow window_;
   double busy_s_ = 0;
   std::int64_t samples_ = 0;

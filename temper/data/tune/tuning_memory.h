@@ -1,6 +1,6 @@
-// What the autotuner settled on, kept per machine and pipeline in one small
-// JSON file of the cache directory, so that the next run starts there. Losing
-// or damaging the file costs nothing but the tuning.
+// The values that the autotuner settled on, kept per machine and pipeline in
+// one small JSON file of the cache directory, so that the next run starts
+// there. Losing or damaging the file costs nothing but the tuning.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// What every layer needs: names, inputs, shapes. Each node's shapes are
-// inferred for two batches; a size that differs is a formula of the batch, and
-// two points give a line's slope and offset.
+// The part of the builder that every layer needs: names, inputs, shapes. Each
+// node's shapes are inferred for two batches; a size that differs is a formula
+// of the batch, and two points give a line's slope and offset.
 #include "temper/graph/build/builder.h"
 
 #include <algorithm>
@@ -153,7 +153,7 @@ Node& Builder::append(
   return made_.graph.nodes.emplace_back(std::move(made));
 }
 
-// What the node makes, in both worlds and in the graph's own words.
+// Learns what the node makes, in both worlds and in the graph's own words.
 void Builder::learn(const Node& node) {
   const std::vector<std::string> made = tensors_in(node.outputs.at(0));
   for (World& world : worlds_) {

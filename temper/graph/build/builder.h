@@ -96,7 +96,7 @@ class Builder {
   Value layer_norm(const std::string& path, const Value& x, double eps);
 
   Value relu(const std::string& path, const Value& x);
-  // Those with an underscore write over x, as torchvision's networks do.
+  // Operators with an underscore write over x, as torchvision's networks do.
   Value relu_(const std::string& path, const Value& x);
   Value relu6_(const std::string& path, const Value& x);
   Value gelu(const std::string& path, const Value& x);
@@ -104,7 +104,7 @@ class Builder {
   Value dropout(const std::string& path, const Value& x, double p);
 
   Value max_pool2d(const std::string& path, const Value& x, const Pool& pool);
-  // To one value a channel.
+  // Averages each channel to one value.
   Value average_pool2d(const std::string& path, const Value& x);
 
   Value add(const std::string& path, const Value& a, const Value& b);
@@ -118,7 +118,7 @@ class Builder {
 
   // Flattens every dimension from `start` on.
   Value flatten(const std::string& path, const Value& x, std::int64_t start);
-  // To [batch, sizes...].
+  // Gives x the shape [batch, sizes...].
   Value reshape(const std::string& path, const Value& x, const Ints& sizes);
   // One row for all becomes one a sample: [1, ...] to [batch, ...].
   Value expand_batch(const std::string& path, const Value& x);

@@ -1,8 +1,8 @@
-// What a fresh parameter starts with: a distribution, and its draw. The draw is
-// a pure function of (seed, name), in arithmetic that every machine does alike,
-// so a network starts from the same bits everywhere, whatever LibTorch is
-// there. Used by the builder, by room model's initialisation and by passes that
-// make new weights.
+// The values that a fresh parameter starts with: a distribution, and its draw.
+// The draw is a pure function of (seed, name), in arithmetic that every machine
+// does alike, so a network starts from the same bits everywhere, whatever
+// LibTorch is there. Used by the builder, by room model's initialisation and by
+// passes that make new weights.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ std::int64_t fan_out(const std::vector<std::int64_t>& sizes);
 // Which fill a layer's weight, or its bias, gets, from the weight's shape.
 using FillRule = Fill (*)(const std::vector<std::int64_t>& weight_sizes);
 
-// What nn.Linear and nn.Conv2d do unasked, for weight and bias alike: uniform
+// The default of nn.Linear and nn.Conv2d, for weight and bias alike: uniform
 // below 1 / sqrt(fan_in). PyTorch spells it kaiming_uniform_(a = sqrt(5)).
 Fill uniform_fan_in(const std::vector<std::int64_t>& weight_sizes);
 Fill zeros(const std::vector<std::int64_t>& weight_sizes);

@@ -191,7 +191,7 @@ costs(const Graph& graph, const Inferred& known, const Symbols& symbols) {
     if (rule != mac_rules().end()) {
       cost.macs = rule->second(arguments, first);
       cost.flops = times(2, cost.macs);
-      // As much again for each factor that wants a gradient; a bias is cheap.
+      // Each factor that wants a gradient costs as much again; a bias is cheap.
       cost.backward_flops = times(cost.flops, std::min(gradients, 2));
     } else {
       cost.flops =

@@ -1,5 +1,5 @@
-// What each node costs: multiply-adds, floating-point operations, bytes moved.
-// Used by `temper model show`, profiles and the choice of what to recompute.
+// The cost of each node: multiply-adds, floating-point operations, bytes moved.
+// Used by `temper model show` and the choice of what to recompute.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 namespace temper::graph {
 
 struct Cost {
-  // Of convolutions and products of matrices, as the literature counts them:
-  // no bias, nothing else.
+  // Multiply-adds of convolutions and products of matrices, as the literature
+  // counts them: no bias, nothing else.
   std::int64_t macs = 0;
   std::int64_t flops =
       0; // forward; two a multiply-add, and the rest by element
@@ -22,7 +22,8 @@ struct Cost {
   Cost& operator+=(const Cost& other);
 };
 
-// In the order of the nodes; figures too large to count stay at the largest.
+// The costs in the order of the nodes; figures too large to count stay at the
+// largest.
 std::vector<Cost>
 costs(const Graph& graph, const Inferred& known, const Symbols& symbols);
 

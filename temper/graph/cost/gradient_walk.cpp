@@ -107,9 +107,9 @@ std::int64_t GradientWalk::parameter_gradients(const Node& node) const {
   return bytes;
 }
 
-// What oneDNN holds beside a filter's gradient: the same in its own order, once
-// more on the way to channels that come last, and for filters of one channel
-// blocks of 16 by 16 that are mostly empty.
+// The bytes that oneDNN holds beside a filter's gradient: the same in its own
+// order, once more on the way to channels that come last, and for filters of
+// one channel blocks of 16 by 16 that are mostly empty.
 std::int64_t GradientWalk::onednn_copies(const Node& node) const {
   const std::int64_t once = parameter_gradients(node);
   const NodeArguments arguments(node, known_);
@@ -126,8 +126,9 @@ std::int64_t GradientWalk::onednn_copies(const Node& node) const {
   return (weight->sizes[1] > 1 && window > 1 ? 2 : 1) * once;
 }
 
-// What a node holds beside its gradients while it computes them. Pooling takes
-// its indices and its result into the order of channels that come last.
+// The bytes that a node holds beside its gradients while it computes them.
+// Pooling takes its indices and its result into the order of channels that come
+// last.
 std::int64_t GradientWalk::copies_by_rule(const Node& node) const {
   if (goes_to_onednn(node, known_, options_.threads))
     return onednn_copies(node);

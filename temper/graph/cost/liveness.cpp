@@ -11,7 +11,7 @@
 namespace temper::graph {
 namespace {
 
-// What the walks need of the graph, by storage rather than by name.
+// The facts that the walks need of the graph, by storage rather than by name.
 struct StorageTimeline {
   const Graph& graph;
   StorageMap places;

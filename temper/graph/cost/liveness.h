@@ -1,7 +1,7 @@
 // How long each value lives, and what that adds up to: the most memory that
 // activations take at once, in a forward pass alone and with the backward pass
-// behind it. Nothing is run. Used by `temper model show` and the memory
-// forecast; the executor frees what dies.
+// behind it. Nothing is run. Used by `temper model show`, the memory forecast
+// and the choice of what to recompute; the executor frees what dies.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +25,14 @@ struct LivenessOptions {
   // Images and filters have their channels last, and a CPU computes: parts of
   // the backward pass then keep a second copy in the other order.
   bool channels_last = false;
-  // Of the CPU that computes, which decide what goes to oneDNN; 0: a device
-  // without it.
+  // The threads of the CPU that computes, which decide what goes to oneDNN; 0:
+  // a device without it.
   int threads = 2;
   // Asked for a convolution that may be where the peak is; empty, or where it
   // has no answer: oneDNN's copies by rule, as they are with AVX-512.
   ConvolutionBytes convolution_bytes = {};
-  // What each node takes while it runs forward, and gives back; or empty.
+  // The bytes that each node takes while it runs forward, and gives back; or
+  // empty.
   std::vector<std::int64_t> scratch_bytes = {};
 };
 
@@ -54,8 +55,8 @@ struct Liveness {
   std::int64_t activation_bytes = 0; // all that is made, were none freed
   std::int64_t total_saved_bytes = 0; // at the end of the forward pass
   Peak eval;
-  // Without the parameters and their gradients, but for those that are being
-  // computed.
+  // The peak in training, without the parameters and without their gradients
+  // except those that are being computed.
   Peak train;
 };
 

@@ -1,6 +1,7 @@
-// What autograd keeps of each node for the backward pass: inputs, results, and
-// memory of its own such as a mask. The table is LibTorch's derivative rules on
-// the CPU; tests hold it against what PyTorch really saved. Used by liveness.
+// The values that autograd keeps of each node for the backward pass: inputs,
+// results, and memory of its own such as a mask. The table is LibTorch's
+// derivative rules on the CPU; tests hold it against what PyTorch really saved.
+// Used by liveness.
 #pragma once
 
 #include <set>

@@ -228,7 +228,7 @@ void save_indices(SavedContext& node) {
     node.keep(name);
 }
 
-// Of each step: four gates or their like, the cell, its tanh, the state.
+// Each step keeps four gates or their like, the cell, its tanh, the state.
 void save_recurrent(SavedContext& node) {
   const Shape& sequence = node.tensor("input");
   if (node.flag("batch_first", false))

@@ -41,7 +41,7 @@ StorageMap place(
 
 Ints strides_in_order(const Ints& sizes);
 bool in_order(const Ints& sizes, const Ints& strides);
-// The strides with which the same memory is seen under other sizes; nothing
+// The strides with which the same memory is seen under other sizes; no value
 // when the elements would have to move.
 std::optional<Ints>
 viewed(const Ints& sizes, const Ints& strides, const Ints& wanted);

@@ -14,7 +14,8 @@ struct ViewOf {
   const Shape& made;
 };
 
-// Nothing when the node makes memory of its own.
+// The strides of the view that a node makes; no value when the node makes
+// memory of its own.
 std::optional<Ints> view_strides(const NodeArguments& node, const ViewOf& view);
 
 } // namespace temper::graph

@@ -23,7 +23,7 @@ class Promotion {
   std::optional<DType> number_;
 };
 
-// What sin or a mean gives: integers become float32.
+// The type that sin or a mean gives: integers become float32.
 DType float_of(DType type);
 
 } // namespace temper::graph

@@ -111,8 +111,8 @@ const TensorMeta* first_user_tensor(const Graph& graph) {
   return nullptr;
 }
 
-// What the symbol has to be for the size to come out as `wanted`; the size is
-// the symbol itself, or a multiple of it and something.
+// The symbol's value for which the size comes out as `wanted`; the size is the
+// symbol itself, or a multiple of it and something.
 std::int64_t
 solve(const Size& size, const std::string& symbol, std::int64_t wanted) {
   const std::int64_t at_1 = evaluate(size, {{symbol, 1}});

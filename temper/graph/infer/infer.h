@@ -1,6 +1,6 @@
-// What every value of a graph looks like for given inputs, and what each node
-// costs, without running anything. Used by the builder, `temper model show`,
-// the memory forecast and the passes that change shapes.
+// The shape and type of every value of a graph for given inputs, without
+// running anything. Used by the builder, `temper model show`, the memory
+// forecast and the passes that change shapes.
 #pragma once
 
 #include <cstdint>

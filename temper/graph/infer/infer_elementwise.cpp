@@ -35,7 +35,7 @@ struct Operands {
   DType dtype = DType::kFloat32;
 };
 
-// Nothing for what is no number.
+// The type of a number; no value when the argument is not a number.
 std::optional<DType> number_type(const Argument& argument) {
   if (std::holds_alternative<double>(argument)) return DType::kFloat32;
   if (std::holds_alternative<bool>(argument)) return DType::kBool;

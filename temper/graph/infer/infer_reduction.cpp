@@ -41,7 +41,7 @@ void sum(NodeShapes& node) {
   node.give(node.dtype().value_or(natural), reduced(node, input));
 }
 
-// Of bytes it is a byte, for the sake of old programs.
+// The result for bytes is a byte, for the sake of old programs.
 void reduced_truth(NodeShapes& node) {
   const Shape& input = node.first_tensor();
   const bool byte = input.dtype == DType::kUint8;

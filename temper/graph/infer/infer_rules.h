@@ -31,7 +31,7 @@ const ShapeRules& indexing_rules();
 const ShapeRules& creation_rules();
 const ShapeRules& number_rules();
 
-// The shape that all of these stretch to; nothing when they do not.
+// The shape that all of these stretch to; no value when they do not.
 std::optional<Ints> broadcast(const std::vector<Ints>& shapes);
 
 // Where a window of that size fits; refuses one that is larger than what it
@@ -47,7 +47,7 @@ struct Window {
 std::int64_t
 positions(const NodeShapes& node, std::int64_t size, const Window& window);
 
-// Its result looks like the first tensor.
+// The rule of an operator whose result looks like the first tensor.
 void like_first(NodeShapes& node);
 
 } // namespace temper::graph

@@ -59,8 +59,8 @@ void give_parts(NodeShapes& node, std::size_t axis, const Ints& parts) {
   node.give_all(shapes);
 }
 
-// As many results as the graph names; so that no count of parts, however
-// large, makes a list of its own.
+// The number of results that the graph names; so that no count of parts,
+// however large, makes a list of its own.
 std::size_t results_of(const NodeShapes& node) {
   std::size_t count = 0;
   for (const auto& output : node.node().outputs)

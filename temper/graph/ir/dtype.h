@@ -30,7 +30,7 @@ const char* name_of(DType type);
 const char* safetensors_name(DType type);
 bool is_floating(DType type);
 
-// Nothing for a code or name that temper does not know.
+// The type of that code or name; no value for one that temper does not know.
 std::optional<DType> dtype_of_code(std::int64_t code);
 std::optional<DType> dtype_named(std::string_view name);
 std::optional<DType> dtype_of_safetensors(std::string_view name);

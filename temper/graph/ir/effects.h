@@ -1,7 +1,8 @@
-// What a node does beside making its results: whose memory it changes, whether
-// it draws random numbers, whether it looks at the batch as a whole. And which
-// values may lie in the same memory. Used by the passes, which must not move,
-// drop or repeat such nodes blindly, and by training, which takes steps back.
+// The effects of a node beside making its results: whose memory it changes,
+// whether it draws random numbers, whether it looks at the batch as a whole;
+// also, which values may lie in the same memory. Used by the passes, which must
+// not move, drop or repeat such nodes blindly, and by training, which takes
+// steps back.
 #pragma once
 
 #include <map>

@@ -111,8 +111,8 @@ struct Node {
   std::string source; // the user's own line: "net.py:27"; empty: unknown
   // Which segment is computed again in the backward pass; none: -1.
   int recompute_segment = -1;
-  // What the exporter noted (stack_trace, nn_module_stack, torch_fn), kept so
-  // that a file goes out as it came in.
+  // The exporter's notes (stack_trace, nn_module_stack, torch_fn), kept so that
+  // a file goes out as it came in.
   std::map<std::string, std::string> metadata;
   friend bool operator==(const Node&, const Node&) = default;
 
@@ -190,9 +190,9 @@ std::vector<std::string> tensors_in(const Result& result);
 std::vector<std::string> values_read(const Node& node);
 std::vector<std::string> values_made(const Node& node);
 
-// What must hold of every graph: names made once and before they are read,
-// every tensor with a shape, known targets. Error, naming the node, if not.
-// The .pt2 reader, the builder and the passes' tests call it.
+// Checks what must hold of every graph: names made once and before they are
+// read, every tensor with a shape, known targets. Error, naming the node, if
+// not. The .pt2 reader, the builder and the passes' tests call it.
 void validate(const Graph& graph);
 
 } // namespace temper::graph

@@ -27,7 +27,7 @@ struct Size {
 };
 
 using Sizes = std::vector<Size>;
-// What each symbol stands for: {"s77", 32}.
+// The value of each symbol: {"s77", 32}.
 using Symbols = std::map<std::string, std::int64_t>;
 
 // The size with the symbols put in. Error on a symbol without a value, on a

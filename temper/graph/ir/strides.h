@@ -8,9 +8,9 @@ namespace temper::graph {
 
 Ints contiguous_strides(const Ints& sizes);
 
-// Of the result of an operator, its first tensor argument having `sizes` and
-// `strides`, the result `made`. Operators that are no views give a fresh,
-// contiguous tensor; those in place give x itself.
+// The strides of an operator's result, when its first tensor argument has
+// `sizes` and `strides` and the result has sizes `made`. Operators that are no
+// views give a fresh, contiguous tensor; those in place give x itself.
 Ints strides_made(
     const Node& node,
     const Ints& sizes,

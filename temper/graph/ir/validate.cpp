@@ -1,5 +1,6 @@
-// What must hold of every graph, whoever made it: a hostile file, the zoo, a
-// pass. The executor and the inference rely on it and check nothing again.
+// Checks what must hold of every graph, whoever made it: a hostile file, the
+// zoo, a pass. The executor and the inference rely on it and check nothing
+// again.
 #include <set>
 
 #include "temper/base/error.h"

@@ -37,7 +37,7 @@ NewTensor make_tensor(
     const std::vector<std::int64_t>& sizes,
     bool zeroed = true);
 
-// By real name: "features.0.0.weight".
+// Tensors by real name: "features.0.0.weight".
 using Weights = std::map<std::string, TensorData>;
 
 } // namespace temper::graph

@@ -14,7 +14,8 @@
 
 namespace temper::graph {
 
-// Who needs whom, in memory and in name; made once for many cuts.
+// The nodes that each node needs, by the values it reads and by the memory they
+// lie in; made once for many cuts.
 class Dependencies {
  public:
   explicit Dependencies(const Graph& graph);
@@ -29,7 +30,7 @@ class Dependencies {
   const AliasMap& memory() const {
     return memory_;
   }
-  // Null for what a node makes.
+  // The graph's input of that value; null when a node makes it.
   const Input* input(const std::string& value) const;
   // Nodes and outputs that read the value; and whether the one reader is an
   // output that puts it into a buffer.

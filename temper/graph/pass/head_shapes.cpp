@@ -86,7 +86,7 @@ std::int64_t product_from(const Sizes& sizes, std::size_t from) {
   return result;
 }
 
-// Of a view: the dimension of the result that holds the old one whole.
+// The dimension of a view's result that holds the old one whole.
 std::size_t covering(const Sizes& from, std::size_t dim, const Sizes& to) {
   const std::int64_t inner = product_from(from, dim + 1);
   const std::int64_t outer = product_from(from, dim);
@@ -106,7 +106,7 @@ std::vector<std::int64_t> dims_of(const Node& node) {
   return {};
 }
 
-// Of mean(x, [2, 3]): where the dimension lands, or that it was summed up.
+// Where the dimension lands after mean(x, [2, 3]), or that it was summed up.
 std::size_t
 dim_after_reduction(const Node& node, std::size_t dim, std::size_t rank) {
   const std::vector<std::int64_t> dims = dims_of(node);

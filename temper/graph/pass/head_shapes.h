@@ -1,4 +1,4 @@
-// What happens to shapes when the number of classes changes: the dimension that
+// The changes of shapes when the number of classes changes: the dimension that
 // counts them is followed from the head through views, pools and activations to
 // the outputs. Used by replace_head.
 // Private to graph/pass.

@@ -11,18 +11,21 @@
 
 namespace temper::graph {
 
-// Over the batch, moving the running statistics, or over those. Saved
-// statistics, which some forms give as further results, change their sizes.
+// Normalises over the batch and moves the running statistics (training), or
+// normalises by those. Saved statistics, which some forms give as further
+// results, change their sizes.
 void set_norm_mode(Graph& graph, Node& batch_norm, bool training);
 
 // The counter of the module whose running statistics the node has; empty when
 // there is none.
 std::string counter_of(const Graph& graph, const Node& batch_norm);
 
-// One before each batch_norm whose first result is named. How many.
+// Adds a counter before each batch_norm whose first result is named. Returns
+// how many.
 int add_counters(Graph& graph, const std::set<std::string>& batch_norms);
 
-// Those of all modules, or of the modules whose counters are named.
+// Removes the counters of all modules, or of the modules whose counters are
+// named. Returns how many.
 int remove_counters(Graph& graph);
 int remove_counters(Graph& graph, const std::set<std::string>& counters);
 

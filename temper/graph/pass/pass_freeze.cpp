@@ -53,7 +53,7 @@ std::set<std::string> matching(
   return hits;
 }
 
-// Of a BatchNorm that trains: no parameter of its module does.
+// True for a BatchNorm that trains while no parameter of its module does.
 bool frozen_but_moving(const Graph& graph, const Node& node) {
   if (!uses_batch_statistics(node) || values_written(node).empty())
     return false;

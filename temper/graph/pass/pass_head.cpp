@@ -77,7 +77,7 @@ const Input& own_parameter(
   return *input;
 }
 
-// As nn.Linear and nn.Conv2d begin, both weight and bias.
+// Gives weight and bias the values that nn.Linear and nn.Conv2d begin with.
 void renew(
     Program& program,
     const std::string& value,

@@ -46,8 +46,8 @@ Split split_at(const Program& program, const std::string& value);
 // when there is none.
 std::string frozen_frontier(const Graph& graph);
 
-// Another number of classes: the last linear layer (or 1x1 convolution) gets
-// fresh weights of that many rows, and every shape after it follows.
+// Changes the number of classes: the last linear layer (or 1x1 convolution)
+// gets fresh weights of that many rows, and every shape after it follows.
 Passed
 replace_head(const Program& program, std::int64_t classes, std::uint64_t seed);
 

@@ -8,7 +8,7 @@
 
 namespace temper::graph {
 
-// The size times after / before; nothing when that is no whole number for
+// The size times after / before; no value when that is no whole number for
 // every value of its symbol, or there are several symbols.
 std::optional<Size>
 scaled(const Size& size, std::int64_t before, std::int64_t after);

@@ -27,9 +27,9 @@ Program read_pt2(const std::filesystem::path& path);
 // back.
 using ExtraFiles = std::map<std::string, std::string>;
 
-// What torch.export.load takes: durable or absent, the same bytes for the same
-// program. Names with the same pointer stay tied. Error when the program does
-// not validate or the disk does not take it.
+// Writes a file that torch.export.load takes: durable or absent, the same bytes
+// for the same program. Names with the same pointer stay tied. Error when the
+// program does not validate or the disk does not take it.
 void write_pt2(
     const Program& program,
     const std::filesystem::path& path,
@@ -48,8 +48,8 @@ void write_pt2_without_weights(
     const std::filesystem::path& path);
 Program read_pt2_without_weights(const std::filesystem::path& path);
 
-// Why a model takes one batch size only and how to export it for all; nothing
-// when the first size of its input is a symbol.
+// The reason why a model takes one batch size only and how to export it for
+// all; no value when the first size of its input is a symbol.
 std::optional<std::string> fixed_batch_advice(const Graph& graph);
 
 } // namespace temper::graph

@@ -47,7 +47,7 @@ void at_place(const std::string& place, const Work& work) {
 // `name` is for the message. Nothing is nested deeper than a model needs.
 Json parse_json(std::string_view text, const std::string& name);
 
-// Null when the object has no such field, or `object` is none.
+// The field of that name; null when there is none, or `object` is no object.
 const Json* find(const Json& object, const char* name);
 const Json& need(const Json& object, const char* name);
 

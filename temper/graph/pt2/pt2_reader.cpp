@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t kKnownMajor = 8;
 constexpr std::int64_t kKnownMinor = 20;
 
-// What to do about a file from a later PyTorch; empty for one that is not.
+// The advice for a file from a later PyTorch; empty for one that is not.
 std::string newer_hint(const Json& program) {
   const Json* version = find(program, "schema_version");
   if (version == nullptr) return "";

@@ -1,5 +1,5 @@
-// What torch.export notes about a node, in the user's own terms: the module it
-// belongs to, and the line of Python it comes from.
+// The notes of torch.export about a node, in the user's own terms: the module
+// it belongs to, and the line of Python it comes from.
 // Private to graph/pt2.
 #pragma once
 

@@ -25,8 +25,8 @@ class WeightsReader {
     TensorData data;
     bool requires_grad = false;
   };
-  // By real name. `constant` says where to look first: non-persistent buffers
-  // and constants lie apart.
+  // Reads a tensor by its real name. `constant` says where to look first:
+  // non-persistent buffers and constants lie apart.
   Weight read(const std::string& target, bool constant);
 
  private:
@@ -43,7 +43,7 @@ class WeightsReader {
   Json constants_;
   // Unpacked once, so that names which share a storage share its bytes.
   std::map<std::string, SharedBytes> storages_;
-  // By everything that says where the elements are.
+  // Gathered tensors by everything that says where their elements are.
   std::map<std::string, TensorData> gathered_;
   std::uint64_t may_gather_bytes_ = 0;
 };

@@ -48,11 +48,11 @@ struct Counts {
 };
 
 Counts counts();
-// From zero; the peak begins at what is live now.
+// Counts from zero again; the peak begins at what is live now.
 void reset_counts();
 void reset_peak(); // alone
-// Of the same, by operator: "aten::mm". What writes in place may count as the
-// one that does not, which LibTorch makes of it.
+// The number of kernels by operator: "aten::mm". An operator in place may count
+// as the one that is not, which LibTorch makes of it.
 std::map<std::string, std::int64_t> kernel_counts();
 
 } // namespace temper::libtorch::sim

@@ -1,4 +1,4 @@
-// What the parts of the simulated device share: its memory and counters
+// The common ground of the simulated device's parts: its memory and counters
 // (sim_memory.cpp), its tensors (sim_tensors.cpp), its operators
 // (sim_operators.cpp) and their registration (sim.cpp).
 // Private to libtorch/sim.

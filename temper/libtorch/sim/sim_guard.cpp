@@ -1,7 +1,7 @@
-// What LibTorch asks of a device beside its operators: which one is current,
-// its one stream, events (there is nothing to wait for), and from 2.1 on a
-// table of hooks. Autograd and manual_seed of newer versions look there for an
-// accelerator, and find none otherwise.
+// The answers to what LibTorch asks of a device beside its operators: which one
+// is current, its one stream, events (there is nothing to wait for), and from
+// 2.1 on a table of hooks. Autograd and manual_seed of newer versions look
+// there for an accelerator, and find none otherwise.
 #include <ATen/CPUGeneratorImpl.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 

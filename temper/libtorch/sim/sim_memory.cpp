@@ -88,7 +88,7 @@ void charge(std::size_t bytes) {
   counts.peak_bytes = std::max(counts.peak_bytes, counts.live_bytes);
 }
 
-// What a device pointer owns: memory of its own, or a CPU result taken over.
+// The memory that a device pointer owns: its own, or a CPU result taken over.
 struct Block {
   void* memory;
   std::size_t bytes;

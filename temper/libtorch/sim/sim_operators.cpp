@@ -80,7 +80,8 @@ class Call {
     }
   }
 
-  // As real devices say it. A number in a tensor goes along everywhere.
+  // Refuses a mixture in the words of real devices. A number in a tensor goes
+  // along everywhere.
   void refuse_mixture() const {
     if (!device_ || !elsewhere_) return;
     TORCH_CHECK(
@@ -93,7 +94,7 @@ class Call {
         ")");
   }
 
-  // What the kernel made of results it was given empty.
+  // Takes over what the kernel made of results it was given empty.
   void fill_results() {
     for (auto& [host, device] : results_) {
       const at::Tensor made = adopt(host);

@@ -15,9 +15,9 @@ struct Autocast {
   at::ScalarType type = at::kBFloat16;
 };
 
-// On for this thread and this kind of device while it lives. Casts of weights
-// are not kept: one made while no gradient was recorded, as in a segment that
-// is computed again, would be used where one is.
+// Switches autocast on for this thread and this kind of device while it lives.
+// Casts of weights are not kept: one made while no gradient was recorded, as in
+// a segment that is computed again, would be used where one is.
 class AutocastScope {
  public:
   // type: at::kBFloat16 or at::kHalf. Error when this LibTorch has no autocast
@@ -29,7 +29,8 @@ class AutocastScope {
   AutocastScope(const AutocastScope&) = delete;
   AutocastScope& operator=(const AutocastScope&) = delete;
 
-  // What is on in this thread by a scope; nothing when none is.
+  // The autocast that a scope has switched on in this thread; no value when
+  // none has.
   static const std::optional<Autocast>& now();
 
  private:

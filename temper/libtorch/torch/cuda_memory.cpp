@@ -41,7 +41,7 @@ bool has_card(int card) {
   return true;
 }
 
-// Of the whole card, whichever is the current one.
+// The memory of the whole card, whichever is the current one.
 std::size_t card_bytes(int card) {
   int current = 0;
   std::size_t unused = 0;

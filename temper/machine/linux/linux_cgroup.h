@@ -18,8 +18,8 @@ struct Cgroup {
   std::string name; // "/user.slice", as its hierarchy calls it
 };
 
-// From the process's own group up to the mount, for one controller: "memory",
-// "cpu".
+// The groups from the process's own up to the mount, for one controller:
+// "memory", "cpu".
 std::vector<Cgroup> linux_cgroups(
     const std::filesystem::path& root,
     std::string_view controller);
@@ -32,19 +32,20 @@ struct CgroupLimit {
 // The tightest limit set; it may well be above physical memory.
 std::optional<CgroupLimit> memory_limit(const std::vector<Cgroup>& groups);
 
-// In CPUs: 1.5 is one and a half.
+// The quota in CPUs: 1.5 is one and a half.
 std::optional<double> cpu_quota(const std::vector<Cgroup>& groups);
 
 // How often a quota ran out, since the group was made.
 struct Throttling {
   std::uint64_t periods = 0;
-  std::uint64_t throttled = 0; // of them
+  std::uint64_t throttled = 0; // periods in which it ran out
 };
 
-// Of the group that was held back most; no value where none has a quota.
+// The throttling of the group that was held back most; no value where none has
+// a quota.
 std::optional<Throttling> cpu_throttling(const std::vector<Cgroup>& groups);
 
-// What is left below the limits. File cache that the kernel would drop first
+// The bytes left below the limits. File cache that the kernel would drop first
 // counts as left.
 std::optional<std::uint64_t> memory_available(
     const std::vector<Cgroup>& groups);

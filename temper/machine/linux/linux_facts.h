@@ -1,6 +1,6 @@
-// What a Linux machine is, read from the files below `root`: "/" on the real
-// machine, any directory in a test. Compiled on every platform; what takes a
-// system call comes in as an argument. probe_linux.cpp puts it together.
+// The facts about a Linux machine, read from the files below `root`: "/" on the
+// real machine, any directory in a test. Compiled on every platform; what takes
+// a system call comes in as an argument. probe_linux.cpp puts it together.
 //
 // linux_platform.cpp, linux_cpu.cpp and linux_facts.cpp hold the parts.
 // Private to machine/linux.

@@ -1,5 +1,5 @@
-// What changes on a Linux machine, read from the files below `root`: "/" on
-// the real machine, any directory in a test. Compiled on every platform.
+// The readings that change on a Linux machine, from the files below `root`: "/"
+// on the real machine, any directory in a test. Compiled on every platform.
 // gauges_linux.cpp adds what takes a system call.
 // Private to machine/linux.
 #pragma once

@@ -1,5 +1,5 @@
-// What is mounted where, from /proc/self/mountinfo. The control groups and the
-// file system of the run directory are found through it.
+// The mounted file systems, from /proc/self/mountinfo. The control groups and
+// the file system of the run directory are found through it.
 // Private to machine/linux.
 #pragma once
 

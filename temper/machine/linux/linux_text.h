@@ -1,6 +1,6 @@
 // The few shapes of text that /proc and /sys come in: lines, "key : value"
 // fields, "MemTotal: 123 kB", CPU lists "0-3,8". Every reader takes what it
-// gets: missing, cut short or binary text gives nothing, never an error.
+// gets: missing, cut short or binary text gives no value, never an error.
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,7 @@ constexpr std::size_t kNameBytes = 96; // NVML_DEVICE_NAME_V2_BUFFER_SIZE
 } // namespace
 
 struct Nvml::Library {
-  // As nvml.h of NVIDIA declares them; every call returns 0 for success.
+  // These are declared as in NVIDIA's nvml.h; every call returns 0 for success.
   struct Device;
   struct Utilization {
     unsigned gpu; // per cent

@@ -14,7 +14,7 @@ namespace temper::machine {
 
 class Nvml {
  public:
-  // Nothing when the library is missing, too old or finds no driver.
+  // The loaded library; null when it is missing, too old or finds no driver.
   static std::unique_ptr<Nvml> open(
       const std::string& library = "libnvidia-ml.so.1");
   ~Nvml();

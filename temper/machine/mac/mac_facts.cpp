@@ -91,7 +91,8 @@ void count_levels(MacSource& source, Cpu& cpu) {
   if (!told && cpu.chip_arch == "x86_64") cpu.performance = cpu.physical;
 }
 
-// What this process may execute, hence by its own architecture.
+// The instructions that this process may execute, hence by its own
+// architecture.
 void read_simd(MacSource& source, Cpu& cpu) {
   const auto add = [&](const auto& features) {
     for (const auto& [key, name] : features) {

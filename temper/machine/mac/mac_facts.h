@@ -1,4 +1,4 @@
-// What a Mac is, made from what MacSource reads: the parts of Machine.
+// The facts about a Mac, made from what MacSource reads: the parts of Machine.
 // Used by probe_macos.cpp; pure logic, built and tested on every platform.
 // Private to machine/mac.
 #pragma once
@@ -17,7 +17,7 @@ namespace temper::machine {
 Platform mac_platform(MacSource& source);
 Cpu mac_cpu(MacSource& source);
 
-// `address_space_limit` is RLIMIT_AS, nothing when unlimited.
+// `address_space_limit` is RLIMIT_AS, no value when unlimited.
 Memory mac_memory(
     MacSource& source,
     std::optional<std::uint64_t> address_space_limit);

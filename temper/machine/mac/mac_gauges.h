@@ -1,5 +1,6 @@
-// What changes on a Mac while a run goes on, made from what MacSource reads.
-// Used by gauges_macos.cpp; pure logic, built and tested on every platform.
+// The readings that change on a Mac while a run goes on, made from what
+// MacSource reads. Used by gauges_macos.cpp; pure logic, built and tested on
+// every platform.
 // Private to machine/mac.
 #pragma once
 
@@ -49,7 +50,8 @@ class MacTraffic {
   std::uint64_t out_bytes_ = 0;
 };
 
-// Not thread-safe; the source must outlive it.
+// Turns what the source reads into gauges. Not thread-safe; the source must
+// outlive it.
 class MacGauges {
  public:
   explicit MacGauges(MacSource& source);

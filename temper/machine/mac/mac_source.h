@@ -35,7 +35,8 @@ struct MacSwap {
   std::uint64_t used_bytes = 0;
 };
 
-// What Activity Monitor calls memory: compressed and GPU pages included.
+// The number that Activity Monitor calls memory: compressed and GPU pages
+// included.
 struct MacFootprint {
   std::uint64_t now_bytes = 0;
   std::optional<std::uint64_t> peak_bytes; // over the process's lifetime
@@ -85,7 +86,7 @@ class MacSource {
  public:
   virtual ~MacSource() = default;
 
-  // sysctl values by key. A key this machine has not is a plain nothing.
+  // The values of sysctl by key; no value for a key that this machine has not.
   virtual std::optional<std::int64_t> number(const std::string& key) = 0;
   virtual std::optional<std::string> text(const std::string& key) = 0;
 
@@ -104,7 +105,7 @@ class MacSource {
   virtual std::optional<std::uint64_t> thermal_level() = 0; // 0..4
   virtual std::optional<std::vector<MacInterface>> interfaces() = 0;
   virtual std::optional<MacDiskBytes> disk_bytes() = 0; // all drives together
-  // Nothing when the path does not exist.
+  // The volume that holds a path; no value when the path does not exist.
   virtual std::optional<MacVolume> volume(
       const std::filesystem::path& path) = 0;
 };

@@ -39,8 +39,8 @@ at::Tensor attend(
     scores = scores + allowed;
     nowhere = at::isneginf(allowed).all(-1, true);
   }
-  // As newer LibTorch has it: zeros there, where softmax alone gives NaN, in
-  // the gradient too.
+  // Newer LibTorch has zeros there, where softmax alone gives NaN, in the
+  // gradient too.
   if (mask.defined()) scores = scores.masked_fill(nowhere, 0.0);
   at::Tensor weights = at::softmax(scores, -1);
   if (mask.defined()) weights = weights.masked_fill(nowhere, 0.0);

@@ -25,7 +25,7 @@ at::ScalarType main_floating_type(const graph::Program& program) {
   return at::kFloat;
 }
 
-// What tells two tensors of a file apart.
+// The facts that tell two tensors of a file apart.
 using Bytes =
     std::tuple<const std::byte*, graph::DType, std::vector<std::int64_t>>;
 

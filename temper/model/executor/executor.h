@@ -1,6 +1,6 @@
 // A graph that runs on LibTorch: each node calls an operator, autograd comes
 // with them. Made from a .pt2 file's or the zoo's program; trained by room
-// train, watched by profile and parity. Includes torch: see module.h.
+// train. Includes torch: see module.h.
 //
 // All operators and arguments are resolved when the module is made: what this
 // LibTorch cannot run is refused then, and a step of training only calls.
@@ -50,8 +50,8 @@ struct CompiledGraph;
 
 class GraphModule final : public Module {
  public:
-  // In training mode, as torch modules begin; on the CPU. Parameters that
-  // share their bytes are one parameter.
+  // The module starts in training mode, as torch modules do, on the CPU.
+  // Parameters that share their bytes are one parameter.
   explicit GraphModule(
       const graph::Program& program,
       ExecutorOptions options = {});
@@ -74,10 +74,11 @@ class GraphModule final : public Module {
   void begin_update() override;
   void end_update() override;
 
-  // As it runs now: the mode's own nodes.
+  // The graph as it runs now: the mode's own nodes.
   const graph::Graph* graph() const override;
 
-  // By real name, tied ones under each of theirs. Error when there is none.
+  // A tensor by its real name, tied ones under each of theirs. Error when there
+  // is none.
   at::Tensor tensor(const std::string& target) const;
   // The graph as it came, with the weights as they are now.
   graph::Program program() const;

@@ -92,7 +92,7 @@ class Arguments {
   const c10::FunctionSchema* schema() const {
     return schema_;
   }
-  // Of another operator that does the same.
+  // Reads the arguments by the schema of another operator that does the same.
   void take_schema(const c10::FunctionSchema& schema) {
     schema_ = &schema;
   }
@@ -100,12 +100,12 @@ class Arguments {
     return place_;
   }
 
-  // Null when the argument was left at its default.
+  // The argument of that name; null when it was left at its default.
   const graph::Argument* find(const std::string& name) const;
   bool given(const std::string& name) const; // and is not None
 
-  // By the schema's name. Error, naming the node, when an argument is absent
-  // without a default or of another kind.
+  // Arguments by the schema's name. Error, naming the node, when an argument is
+  // absent without a default or of another kind.
   int tensor(const std::string& name);
   int optional_tensor(const std::string& name); // kNoTensor: none
   std::vector<int> tensors(const std::string& name);
@@ -117,8 +117,8 @@ class Arguments {
       const;
   std::string text(const std::string& name) const;
 
-  // What an argument is as a tensor: a number is wrapped, as PyTorch does, so
-  // that it does not widen the other operand.
+  // The slot of an argument as a tensor: a number is wrapped, as PyTorch does,
+  // so that it does not widen the other operand.
   int tensor_slot(const graph::Argument& value, const std::string& name);
   Number number_of(const graph::Argument& value, const std::string& name) const;
   Ints ints_of(const graph::Argument& value, const std::string& name) const;
@@ -128,7 +128,8 @@ class Arguments {
   int number_output(std::size_t index = 0) const;
   std::vector<int> list_output(std::size_t index = 0) const;
 
-  // What must run before the node itself: numbers that become tensors.
+  // The calls that must run before the node itself: numbers that become
+  // tensors.
   std::vector<NodeCall> take_preludes();
 
   [[noreturn]] void refuse(const std::string& name, const std::string& why)
@@ -144,8 +145,8 @@ class Arguments {
   std::vector<NodeCall> preludes_;
 };
 
-// Makes a node's step; nothing when these arguments are not for it, and the
-// dispatcher shall have them.
+// Makes a node's step; an empty one when these arguments are not for it, and
+// the dispatcher shall have them.
 using StepMaker = std::function<NodeCall(Arguments&)>;
 
 } // namespace temper::model

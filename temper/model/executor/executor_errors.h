@@ -1,4 +1,4 @@
-// What a person is told when a node fails: which module, which of their own
+// The message for a person when a node fails: which module, which of their own
 // lines, which operator, which shapes.
 // Private to model.
 #pragma once
@@ -14,9 +14,9 @@ namespace temper::model {
 // "aten.conv2d.default of features.0.0 (net.py:27)".
 std::string node_text(const graph::Node& node);
 
-// In a catch block: throws on what was caught, as an Error that names the node
-// and the tensors it was given. What asks for another reaction than reading
-// keeps its type: lack of memory, our own errors, and whatever is no
+// Called in a catch block: throws on what was caught, as an Error that names
+// the node and the tensors it was given. What asks for another reaction than
+// reading keeps its type: lack of memory, our own errors, and whatever is no
 // std::exception.
 [[noreturn]] void rethrow_of_node(
     const graph::Node& node,

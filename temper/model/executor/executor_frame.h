@@ -22,7 +22,7 @@ inline at::Tensor& at_slot(Frame& frame, int slot) {
   return frame.tensors[static_cast<std::size_t>(slot)];
 }
 
-// This slot never holds a tensor: what an absent bias reads.
+// The slot that never holds a tensor: what an absent bias reads.
 constexpr int kNoTensor = 0;
 
 // One node with its arguments resolved.

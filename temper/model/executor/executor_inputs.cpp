@@ -64,8 +64,8 @@ std::string advice(const ExpectedInput& input, const at::Tensor& given) {
       advice(input, given));
 }
 
-// torch.export takes 2 for the smallest batch because it looks at sizes 0 and
-// 1 with other eyes; the operators it leaves do not.
+// torch.export specialises sizes 0 and 1, so it exports 2 as the smallest
+// batch; the operators accept 1.
 bool in_range(const graph::SymbolRange& range, std::int64_t value) {
   const std::int64_t low =
       range.low && *range.low > 2 ? *range.low : std::int64_t{1};

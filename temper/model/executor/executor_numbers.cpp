@@ -1,6 +1,6 @@
-// What a graph computes with plain numbers: sizes of tensors, arithmetic on
-// them, and the exporter's checks. Integers follow Python: division rounds
-// down, the remainder has the divisor's sign.
+// The plain numbers of a graph: sizes of tensors, arithmetic on them, and the
+// exporter's checks. Integers follow Python: division rounds down, the
+// remainder has the divisor's sign.
 #include <cmath>
 #include <limits>
 

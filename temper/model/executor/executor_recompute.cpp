@@ -55,7 +55,7 @@ std::vector<GeneratorState> generator_states(const at::Device& device) {
   return states;
 }
 
-// What the second run needs besides the tensors that enter.
+// The facts that the second run needs besides the tensors that enter.
 struct SegmentInputs : torch::CustomClassHolder {
   std::shared_ptr<const CompiledGraph> plan;
   const Segment* segment = nullptr; // the plan's

@@ -13,7 +13,7 @@
 
 namespace temper::model {
 
-// By the graph's spelling: "aten.relu.default".
+// Step makers by the graph's spelling: "aten.relu.default".
 using StepMakers = std::map<std::string, StepMaker, std::less<>>;
 
 const StepMakers& number_steps();
@@ -27,7 +27,7 @@ NodeCall boxed_step(const c10::OperatorHandle& op, Arguments& arguments);
 // channel, whose variance is none; the operator beneath makes NaN of it.
 void check_values_a_channel(const at::Tensor& input);
 
-// Nothing when this LibTorch does not have it.
+// The operator of that name; no value when this LibTorch does not have it.
 std::optional<c10::OperatorHandle> find_operator(const std::string& op);
 
 } // namespace temper::model

@@ -8,8 +8,9 @@
 
 namespace temper::model {
 
-// What an aten.scaled_dot_product_attention.default of this graph does, in
-// order; the last makes its result. Values in between are named after it.
+// The steps of an aten.scaled_dot_product_attention.default of this graph as
+// nodes, in order; the last makes its result. Values in between are named after
+// it.
 std::vector<graph::Node> attention_nodes(
     const graph::Node& node,
     const graph::Graph& graph);

@@ -32,7 +32,7 @@ ExportFormat format_for(
 // or a file is there and `replace` was not said. Asked before the long work.
 void check_target(const std::filesystem::path& path, bool replace);
 
-// What model.state_dict() is in Python: parameters and persistent buffers.
+// The same as model.state_dict() in Python: parameters and persistent buffers.
 graph::Weights state_dict(const graph::Program& program);
 
 struct ExportOptions {

@@ -26,7 +26,8 @@ class Module {
   // The first result; of a network with several, the others are dropped.
   virtual at::Tensor forward(const std::vector<at::Tensor>& inputs) = 0;
 
-  // In the model's own order. Frozen parameters are there, not trainable.
+  // The parameters in the model's own order. Frozen ones are there, not
+  // trainable.
   virtual std::vector<NamedTensor> parameters() const = 0;
   // BatchNorm's statistics and the like; updated in place by forward().
   virtual std::vector<NamedTensor> buffers() const = 0;
@@ -44,7 +45,8 @@ class Module {
   virtual void begin_update() {}
   virtual void end_update() {}
 
-  // Null for opaque models: they run, but cannot be forecast, split or folded.
+  // The graph that runs; null for opaque models: they run, but cannot be
+  // forecast, split or folded.
   virtual const graph::Graph* graph() const {
     return nullptr;
   }

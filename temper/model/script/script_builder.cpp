@@ -16,7 +16,7 @@ namespace {
 using torch::jit::NamedValue;
 using torch::jit::Symbol;
 
-// What Python does with numbers, and what TorchScript calls it.
+// Python's operators on numbers, by what TorchScript calls them.
 const std::map<std::string, const char*>& number_operators() {
   static const std::map<std::string, const char*> table{
       {"_operator.add", "aten::add"},

@@ -14,7 +14,7 @@
 
 namespace temper::model {
 
-// What was asked for. Left out: as the family has it.
+// The options that were asked for. An option left out is as the family has it.
 struct ZooOptions {
   std::string name;
   // "cifar", for images of about 32 pixels. A ResNet begins with a 3x3
@@ -43,7 +43,7 @@ graph::Program build(const ZooOptions& options);
 // The same without weights, for whoever only looks at it.
 graph::Blueprint blueprint(const ZooOptions& options);
 
-// For help: what there is, in the order to show it.
+// A line of help: what there is, in the order to show it.
 struct ZooLine {
   std::string name;
   std::string description;

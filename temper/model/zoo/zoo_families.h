@@ -11,7 +11,7 @@
 
 namespace temper::model {
 
-// What will be built: every option has its value.
+// The settings of a network to build: every option has its value.
 struct ZooSettings {
   std::string name;
   bool cifar_stem = false;

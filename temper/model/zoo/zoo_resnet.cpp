@@ -38,7 +38,7 @@ Value conv(
        .bias = false});
 }
 
-// What the block adds to its input: two 3x3 convolutions.
+// The part that the block adds to its input: two 3x3 convolutions.
 Value basic(
     Builder& b,
     const std::string& path,

@@ -31,7 +31,7 @@ struct KnownPlace {
   FollowState state;
 };
 
-// What is remembered of each place that a run is delivered to.
+// The memory of each place that a run is delivered to.
 std::vector<KnownPlace> places_in(const fs::path& directory) {
   std::vector<KnownPlace> places;
   std::error_code failed;

@@ -2,7 +2,7 @@
 // the journal's first event, and is made under it: moved, restored or found on
 // another machine, it is found again. Of two directories with one id that
 // deliver to one place, the one that the tracker does not have there becomes a
-// run of its own: a copy. Used by follow.cpp.
+// run of its own: a copy. Used by journal_delivery.cpp and the trackers.
 //
 // The tracker has the tag temper.place, "host:directory", of whoever delivered
 // last. A run is somebody else's when that directory
@@ -53,7 +53,7 @@ void forget_moved_places(
     const journal::RunDirectory& directory,
     const std::string& run_id);
 
-// Its name and tags say so.
+// Makes the name and tags of a run say that it is a copy.
 void call_a_copy(RunFacts& facts, const std::string& original);
 
 } // namespace temper::track

@@ -43,8 +43,8 @@ class JournalDelivery {
   // Delivers the next lines; false when there were none. Unavailable or Error
   // from the tracker: nothing is lost, the same comes next time.
   bool pump();
-  // When the journal has no end but the run has: says so to the tracker.
-  // Everything must have been pumped.
+  // Tells the tracker the end of a run whose journal has none. Everything must
+  // have been pumped.
   void close(Status status);
 
   // Lines of the journal that are not delivered.

@@ -18,7 +18,8 @@ bool is_mlflow_id(const std::string& text) {
          });
 }
 
-// Nothing: it is an id of MLflow's, as far as we know.
+// The run of ours that is meant; no value: it is an id of MLflow's, as far as
+// we know.
 std::optional<journal::RunDirectory> run_of_ours(
     const std::string& wanted,
     const fs::path& runs) {

@@ -1,4 +1,4 @@
-// Whose child a run is: track.parent names a run of ours, or is MLflow's id of
+// The parent of a run: track.parent names a run of ours, or is MLflow's id of
 // one. MLflow shows children below their parent (its tag mlflow.parentRunId).
 #pragma once
 
@@ -20,11 +20,11 @@ std::string parent_id(
     const std::string& place,
     const std::string& shown);
 
-// Before a run: what is wrong with options.parent as far as it can be told
-// without a network.
+// Called before a run: Error for what is wrong with options.parent as far as it
+// can be told without a network.
 void check_parent(const Options& options, const std::filesystem::path& runs);
 
-// As a run keeps it: "latest" is another one soon.
+// The parent as a run keeps it: "latest" is another one soon.
 std::string lasting_parent(
     const std::string& wanted,
     const std::filesystem::path& runs);

@@ -1,5 +1,5 @@
-// What trackers are told of a run before its first step, from the journal's
-// first event.
+// The facts that trackers are told of a run before its first step, from the
+// journal's first event.
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -30,7 +30,8 @@ std::string text_in(const json& from, const char* name) {
                                                    : "";
 }
 
-// What was decided and why, as Markdown: MLflow shows it as the description.
+// The decisions and their reasons as Markdown: MLflow shows it as the
+// description.
 std::string description(const json& plan) {
   std::string out = cat(
       "**", text_in(plan, "model"), "** on ", text_in(plan, "source"), "\n");

@@ -21,7 +21,7 @@ struct Options {
   std::string experiment; // empty: MLflow's variables, or "temper"
   std::string parent; // a run of ours, or MLflow's id of one; empty: none
   std::string tensorboard = "off"; // "on": in the run's directory; a folder
-  // Not empty: TensorBoard gets these of every checkpoint.
+  // Reads histograms, which TensorBoard gets of every checkpoint; empty: none.
   ReadHistograms histograms;
   double slow_s = 5; // a place that takes longer to answer is silent, and lags
   Environment environment; // current_environment(), or a test's
@@ -33,12 +33,12 @@ struct Target {
   std::filesystem::path path; // of sqlite, file and tensorboard; absolute
   std::string url; // of http; may hold a password
   std::string shown; // for people and files: holds none
-  // Of this place among those of a run: a part of a file name.
+  // A name for this place among those of a run: a part of a file name.
   std::string id() const;
 };
 
-// Of an address as MLflow writes them. Error when it is none that can be
-// written, with what can.
+// The target at an address as MLflow writes them. Error when it is none that
+// can be written, with what can.
 Target parse_target(
     const std::string& uri,
     const std::filesystem::path& relative_to = ".");

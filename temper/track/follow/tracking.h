@@ -18,9 +18,9 @@ struct Lag {
   Target::Kind kind = Target::Kind::sqlite;
   std::string where;
   std::int64_t lines = 0; // of the journal, not delivered; 0 while all is well
-  std::string why; // it does not take them; empty: nothing is wrong
+  std::string why; // reason of the lag; empty: all is well
   std::string hint;
-  // What delivers the rest later; empty: nothing is left.
+  // The command that delivers the rest later; empty: nothing is left.
   std::string command;
 };
 
@@ -35,9 +35,10 @@ class Tracking {
 
   // Cheap enough to be asked all the time.
   std::vector<Lag> lag();
-  // Where it delivers to, as people know these places.
+  // The places it delivers to, as people know them.
   std::vector<std::string> places() const;
-  // Where what was told last has taken longer than Options::slow_s until now.
+  // The places where the last delivery has taken longer than Options::slow_s
+  // until now.
   std::vector<std::string> silent() const;
   // The run is over, and nothing more will be written to its journal. Waits
   // until all is delivered, at most `seconds`, and at most `failing_s` for a
@@ -66,8 +67,8 @@ struct Delivered {
 };
 // Delivers what there is of a run to one place, here and now. Tries again when
 // the place is unavailable, MLFLOW_HTTP_REQUEST_MAX_RETRIES (7) times; then
-// Unavailable. `ended` is how it ended if its journal does not say; nothing: it
-// goes on.
+// Unavailable. `ended` is how it ended if its journal does not say; no value:
+// it goes on.
 Delivered deliver_run(
     const std::filesystem::path& run_directory,
     const Target& target,

@@ -48,7 +48,7 @@ std::int64_t highest(
   return most;
 }
 
-// And marks it as delivered.
+// True if this point was not delivered before; records it.
 bool is_new(Marks& marks, const std::string& key, std::int64_t step) {
   const std::string mark = mark_of(marks, key);
   const auto done = marks.skip.find(mark);

@@ -1,5 +1,6 @@
-// From the journal's events to what trackers take. A pure function of the
-// events and of the marks, so that delivering again gives the same again.
+// The translation of the journal's events into what trackers take. A pure
+// function of the events and of the marks, so that delivering again gives the
+// same again.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 
 namespace temper::track {
 
-// What was delivered, as far as it matters for what comes next.
+// The record of what was delivered, as far as it matters for what comes next.
 struct Marks {
   // Metric -> its last step; after a rollback, where steps come again that are
   // others, a mark of its own for each rollback and the update it went back to.
@@ -30,13 +31,13 @@ struct Marks {
   void journal_was_cut(); // and is read from its beginning
   // The tracker has all up to these; true when that is more than was known.
   bool tracker_has(const std::map<std::string, StoredRun::Last>& metrics);
-  // It has less than was delivered.
+  // True when the tracker has less than was delivered.
   bool tracker_lacks(
       const std::map<std::string, StoredRun::Last>& metrics) const;
   friend bool operator==(const Marks&, const Marks&) = default;
 };
 
-// Of the journal's first event, "run".
+// The facts in the journal's first event, "run".
 RunFacts facts_of(
     const journal::Event& run,
     const journal::RunDirectory& directory);
@@ -51,7 +52,7 @@ void translate(
 std::string clean_key(const std::string& key);
 // The longest value of a tag that MLflow takes, in bytes.
 constexpr std::size_t kLongestTag = 8000;
-// At most `bytes` of it, and no half of a letter.
+// At most `bytes` of the text, and no half of a letter.
 std::string shortened(const std::string& text, std::size_t bytes);
 
 } // namespace temper::track

@@ -17,7 +17,8 @@ class Tracking::Worker {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Its thread holds it, too: one that never comes back keeps what it uses.
+  // The worker, which its thread holds, too: one that never comes back keeps
+  // what it uses.
   static std::shared_ptr<Worker> start(
       const std::filesystem::path& directory,
       const Target& target,
@@ -29,8 +30,8 @@ class Tracking::Worker {
       const Options& options);
 
   void leave();
-  // It has not come back from what it was told for as long as is slow. A
-  // watchdog asks: it waits for no lock.
+  // True when a delivery has not come back for as long as is slow. A watchdog
+  // asks: it waits for no lock.
   bool silent() const;
   const std::string& where() const {
     return target_.shown;
@@ -38,7 +39,8 @@ class Tracking::Worker {
   // A delivery that hangs cannot say so itself: whoever asks finds out.
   Lag lag();
   void finish(Status status);
-  // Until all is delivered, or then; `if_failing` where the last try failed.
+  // Waits until all is delivered, or until the deadline; `if_failing` counts
+  // where the last try failed.
   Lag wait_until(Clock::time_point deadline, Clock::time_point if_failing);
 
  private:
@@ -60,7 +62,7 @@ class Tracking::Worker {
   const std::unique_ptr<Tracker> tracker_;
   std::unique_ptr<JournalDelivery> follow_; // of the thread
   int tries_ = 0; // of the thread
-  // With what the place is being told; kResting: nothing.
+  // When the delivery under way began; kResting: none is.
   static constexpr Clock::time_point kResting{};
   std::atomic<Clock::time_point> busy_since_{kResting};
   std::atomic<std::uint64_t> delivered_{0}; // bytes of the journal

@@ -19,7 +19,7 @@ struct HttpRequest;
 
 namespace temper::track {
 
-// What MLflow's variables and credentials file say.
+// The settings in MLflow's variables and credentials file.
 struct HttpSettings {
   std::string username;
   std::string password;

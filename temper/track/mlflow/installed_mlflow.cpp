@@ -19,8 +19,8 @@ int version_in(const std::string& name) {
   return 0;
 }
 
-// Of the environment or system that this bin folder belongs to. The oldest, if
-// several Pythons have one: it must not be locked out.
+// The version in the environment or system that this bin folder belongs to. The
+// oldest, if several Pythons have one: it must not be locked out.
 int version_beside(const fs::path& bin) {
   std::error_code failed;
   int oldest = 0;

@@ -55,7 +55,8 @@ int status_number(Status status) {
   throw Bug("a status outside the table");
 }
 
-// Of a metric's file, "time value step" a line. Steps may go back in it.
+// The last point of a metric's file, "time value step" a line. Steps may go
+// back in it.
 StoredRun::Last last_of(const fs::path& metric) {
   StoredRun::Last last;
   std::ifstream in(metric);

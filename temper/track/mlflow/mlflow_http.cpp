@@ -29,7 +29,7 @@ class AlreadyThere : public Error {
   using Error::Error;
 };
 
-// As runs/get and runs/search tell of it.
+// The run that runs/get and runs/search tell of.
 std::optional<StoredRun> stored_run(const json& run) {
   const json& info = part(run, "info");
   StoredRun found;

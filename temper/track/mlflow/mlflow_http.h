@@ -26,7 +26,8 @@ class MlflowHttp : public Tracker {
   }
   bool has_run(const std::string& id) override;
   std::string memory() const override;
-  // About one request: what was delivered is remembered after each.
+  // About the lines of one request: what was delivered is remembered after
+  // each.
   std::size_t lines_at_once() const override {
     return 100;
   }
@@ -43,7 +44,7 @@ class MlflowHttp : public Tracker {
   bool take_run(const Json& answer);
   bool known_run(const std::string& id);
   std::string find_experiment(const RunFacts& run);
-  // Those with the run's key; an array.
+  // The runs with the run's key; an array.
   Json search(const std::string& experiment, const std::string& key);
   void find_or_make_run(const RunFacts& run);
   void log_facts(const RunFacts& run);

@@ -11,7 +11,7 @@
 namespace temper::track {
 
 constexpr const char* kMlflowApi = "/api/2.0/mlflow/";
-// What a request may hold of params or tags.
+// The most params or tags that a request may hold.
 constexpr std::size_t kMostPairs = 100;
 
 // Unlike a word of JSON, these are not read as 0.

@@ -13,7 +13,7 @@ std::string python_number(double value);
 // Whole lines at the end of a file, with one write: never half a line, and no
 // empty file when the disk is full. Unavailable then.
 void append_lines(const std::filesystem::path& file, const std::string& lines);
-// Of at most the last 256 KiB.
+// The lines in at most the last 256 KiB of a file.
 std::set<std::string> last_lines(const std::filesystem::path& file);
 
 // "name: 'it''s'" -> "it's", of our own files and MLflow's.

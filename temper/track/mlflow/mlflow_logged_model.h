@@ -29,7 +29,7 @@ std::optional<LoggedModel> logged_model_of(const Artifact& artifact);
 // How good it is: the validation of the epoch that it is the model of, and the
 // test.
 std::vector<Point> model_points(const journal::RunDirectory& run);
-// Those of a run's tags that MLflow gives its models, too.
+// True for a run's tag that MLflow gives its models, too.
 bool is_model_tag(const std::string& key);
 
 // The row with the run's settings and how good it is, within the caller's

@@ -30,12 +30,13 @@ struct ModelFacts {
 // Where the TorchScript file belongs in the folder.
 std::filesystem::path torchscript_place(const std::filesystem::path& folder);
 
-// Everything but the TorchScript file. Error when the disk does not take it.
+// Writes everything but the TorchScript file. Error when the disk does not take
+// it.
 void write_mlflow_model(
     const std::filesystem::path& folder,
     const ModelFacts& facts);
 
-// The tag by which MLflow 2 lists a run's models; nothing when the artifact is
+// The tag by which MLflow 2 lists a run's models; no value when the artifact is
 // no model.
 std::optional<Pair> model_history_tag(
     const Artifact& artifact,

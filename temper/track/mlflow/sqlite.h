@@ -27,7 +27,8 @@ class Statement {
   Statement& bind(double number);
   Statement& bind_null();
 
-  // To its end. Unavailable when the database is locked or full, else Error.
+  // Runs to its end. Unavailable when the database is locked or full, else
+  // Error.
   void run();
   // The next row, if there is one.
   bool step();
@@ -66,7 +67,8 @@ class Database {
   std::atomic<bool> gave_up_{false};
 };
 
-// BEGIN IMMEDIATE: who writes waits here, not in the middle.
+// A transaction that takes the write lock at BEGIN, so that a busy database is
+// met there and not in the middle.
 class Transaction {
  public:
   explicit Transaction(Database& database);

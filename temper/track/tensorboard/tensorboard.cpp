@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-// As TensorBoard's own writers call them; the key keeps two apart.
+// A name as TensorBoard's own writers give; the key keeps two apart.
 std::string file_name(const RunFacts& run) {
   std::array<char, 256> host{};
   if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = 0;

@@ -18,7 +18,7 @@ std::string event_record(const std::string& event);
 std::string version_event(std::int64_t time_ms);
 std::string scalar_event(const Point& point);
 std::string text_event(const Note& note);
-// Of the bytes of a PNG file; empty when they are none.
+// An image from the bytes of a PNG file; empty when they are none.
 std::string image_event(
     const std::string& tag,
     const std::string& png,
@@ -28,7 +28,7 @@ std::string histogram_event(
     const Histogram& histogram,
     std::int64_t step,
     std::int64_t time_ms);
-// What the HPARAMS page shows: the run's settings, and how it ended.
+// The contents of the HPARAMS page: the run's settings, and how it ended.
 std::string hparams_event(const RunFacts& run);
 std::string hparams_experiment_event(const RunFacts& run);
 std::string hparams_end_event(const StatusChange& change);

@@ -24,7 +24,7 @@ struct PlanRequest {
   const MakeEngine& make_engine;
   std::string version; // of temper
   Environment environment; // says where plans are remembered
-  std::optional<std::int64_t> run_steps; // nothing: not known
+  std::optional<std::int64_t> run_steps; // no value: not known
   std::function<void(const std::string&)> progress; // may throw to give up
   // How busy the machine is; null: nobody looks.
   std::function<std::optional<machine::Load>()> load = {};

@@ -58,7 +58,7 @@ class OwnBatch {
   template <class T>
   void keep(const T*& memory, std::size_t bytes) {
     if (memory == nullptr) return;
-    // As many words as it takes: aligned for every element.
+    // Takes as many words as needed: aligned for every element.
     auto own = std::make_unique<std::max_align_t[]>(
         bytes / sizeof(std::max_align_t) + 1);
     std::memcpy(own.get(), memory, bytes);
@@ -146,8 +146,8 @@ struct ScratchRuns {
          setting.layout == plan::Layout::channels_last});
   }
 
-  // A rate of nothing: what is computed is the same, and the weights stay those
-  // of the run's beginning.
+  // The learning rate is 0: what is computed is the same, and the weights stay
+  // those of the run's beginning.
   void step(Engine& of, const plan::Setting& setting, int nudge = 0) {
     libtorch::set_threads(setting.threads, 1);
     StepOrder order;

@@ -1,5 +1,5 @@
-// What computes: a model, a loss, an optimiser and their state on one device.
-// The loop drives it and needs no torch; LibTorch's engine is in
+// The engine, which computes: a model, a loss, an optimiser and their state on
+// one device. The loop drives it and needs no torch; LibTorch's engine is in
 // torch_engine.cpp, the loop's tests have one of their own. One thread calls.
 #pragma once
 
@@ -81,7 +81,7 @@ struct StepReport {
 // weights as "ema.<name>". Whatever else a checkpoint has is not the engine's.
 struct EngineState {
   graph::Weights tensors;
-  // What steps have added up and nobody has taken yet.
+  // The sums that steps have added up and nobody has taken yet.
   MetricSums training_sums = {};
 };
 
@@ -99,11 +99,12 @@ class Engine {
   // the gradient overflowed fp16, and nothing has changed but the loss scale,
   // which is lower now.
   virtual bool step(const data::HostBatch& batch, const StepOrder& order) = 0;
-  // Of the last step, which was ordered to report.
+  // The report of the last step, which was ordered to report.
   virtual StepReport report() = 0;
-  // What was added up by steps since the last call. Waits for the device.
+  // The sums added up by steps since the last call. Waits for the device.
   virtual MetricSums take_training_sums() = 0;
-  // Of the last step, by the parameters' names: what settings are compared by.
+  // The last step's gradients, by the parameters' names: settings are compared
+  // by them.
   virtual graph::Weights gradients() {
     return {};
   }

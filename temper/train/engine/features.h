@@ -1,6 +1,6 @@
-// What runs the frozen part of a model: the seam between the feature cache,
-// which needs no torch, and LibTorch (torch_features.cpp). absent.cpp answers
-// for a build without one.
+// The extractor, which runs the frozen part of a model: the seam between the
+// feature cache, which needs no torch, and LibTorch (torch_features.cpp).
+// absent.cpp answers for a build without one.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,15 @@ namespace temper::train {
 class FeatureExtractor {
  public:
   virtual ~FeatureExtractor() = default;
-  // Of one sample's features.
+  // The shape of one sample's features.
   virtual const std::vector<std::int64_t>& shape() const = 0;
   // Fills batch.size x shape. A sample's features do not depend on its
   // neighbours or its place: every forward pass has the same shape, padded
   // where samples are missing, and a shape in which places differ is not used.
   // Called from one thread.
   virtual void compute(const data::HostBatch& batch, float* features) = 0;
-  // What else its bits follow from: device, LibTorch, the batch's shape.
+  // A text of all else its bits follow from: device, LibTorch, the batch's
+  // shape.
   virtual std::string place() const = 0;
 };
 

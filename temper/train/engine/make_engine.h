@@ -1,4 +1,4 @@
-// From a model and data to an engine: the seam between what needs no torch and
+// Makes an engine of a model and data: the seam between what needs no torch and
 // LibTorch. absent.cpp answers for a build without one.
 #pragma once
 

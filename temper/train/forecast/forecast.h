@@ -32,15 +32,15 @@ struct ForecastRequest {
   std::function<std::uint64_t(int)> measure = {};
 };
 
-// Of the device, with what is free now, less what lies in ordinary memory
-// beside the tensors.
+// The budget of the device, with what is free now, less what lies in ordinary
+// memory beside the tensors.
 memory::Budget budget_of(
     const config::Config& config,
     const machine::Machine& machine,
     const std::string& device,
     std::uint64_t beside_bytes);
 
-// What an engine's facts will be, as far as the data tells.
+// The facts that an engine will have, as far as the data tells.
 EngineFacts facts_before(const config::Config& config, const RunData& data);
 
 memory::Forecast forecast_run(const ForecastRequest& request);

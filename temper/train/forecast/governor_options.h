@@ -1,4 +1,4 @@
-// What the governor of batch sizes is told about a run. No torch.
+// The options of the governor of batch sizes for a run. No torch.
 #pragma once
 
 #include "temper/config/config.h"
@@ -8,7 +8,7 @@
 
 namespace temper::train {
 
-// From what the config asks for and the engine is.
+// The options that follow from the config and the engine.
 memory::GovernorOptions governor_options(
     const config::Config& config,
     const EngineFacts& facts);

@@ -9,7 +9,7 @@
 namespace temper::train {
 namespace {
 
-// A rate of nothing: the weights stay as they are.
+// The learning rate is 0: the weights stay as they are.
 void step(Engine& engine, const data::HostBatch& batch, std::int64_t samples) {
   StepOrder order;
   order.micro_batch = static_cast<int>(samples);

@@ -21,7 +21,7 @@ struct SimFit {
   std::uint64_t memory_bytes = 0; // 0: no limit
   std::vector<Size> sizes; // as tried, the largest first; the last may fit
 
-  // Null: none fits.
+  // The largest size that fits; null when none does.
   const Size* best() const {
     return sizes.empty() || !sizes.back().fits ? nullptr : &sizes.back();
   }

@@ -13,15 +13,16 @@ namespace temper::train {
 // How many states the guard would like to be able to go back to.
 std::size_t good_states(const config::Guard& options);
 
-// What a run keeps of its state in ordinary memory: the guard's good states and
-// what checkpoints are written from. The CPU's allocator does not see them.
+// The copies of its state that a run keeps in ordinary memory: the guard's good
+// states and what checkpoints are written from. The CPU's allocator does not
+// see them.
 struct StateCopies {
   std::size_t good_states = 0;
   std::size_t checkpoints = 2; // one is written, the next one waits
   std::uint64_t bytes = 0; // of all of them
 };
-// As many as the config says where there is room for them beside the least
-// that a step takes; `room` 0: nobody knows.
+// Counts as many copies as the config says where there is room for them beside
+// the least that a step takes; `room_bytes` 0: nobody knows.
 StateCopies copies_of_state(
     const config::Config& config,
     const EngineFacts& facts,

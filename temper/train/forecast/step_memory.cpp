@@ -74,8 +74,9 @@ void add_loss(
     if (each.kind == graph::OutputKind::kUser) each.value = TensorName{made};
 }
 
-// What counting right answers takes while the model's output is there: masks
-// of a byte each, and a copy of the scores for finding what is not finite.
+// The bytes that counting right answers takes while the model's output is
+// there: masks of a byte each, and a copy of the scores for finding what is not
+// finite.
 std::int64_t counting_bytes(
     const std::string& task,
     const graph::Shape& scores) {

@@ -1,5 +1,5 @@
-// What one step of training takes in tensors, from the graph alone: nothing is
-// run. The forecast asks for several sizes and picks one. No torch.
+// The bytes of tensors that one step of training takes, from the graph alone:
+// nothing is run. The forecast asks for several sizes and picks one. No torch.
 // Private to train/forecast.
 #pragma once
 
@@ -22,7 +22,7 @@ struct StepMemoryOptions {
   bool channels_last = false; // images and filters, in the model
   int threads = 2; // that compute
   std::string libtorch; // its version; empty: as the oldest
-  // What convolutions take on the CPU; empty: by rule.
+  // The bytes that convolutions take on the CPU; empty: by rule.
   graph::ConvolutionBytes convolution_bytes = {};
 };
 

@@ -18,15 +18,17 @@ class Attempt {
   using Tell = std::function<void(const journal::Event&)>;
   Attempt(Engine& engine, memory::Governor& governor, Tell tell);
 
-  // As Engine::step, of which it throws everything but OutOfMemory: an Error
-  // that says what to do once the batch cannot be split further. The order's
-  // micro-batch is the governor's.
+  // Like Engine::step, but retries on OutOfMemory and throws Error, with what
+  // to do, once the batch cannot be split further. The governor sets the
+  // order's micro-batch.
   bool step(const data::HostBatch& batch, StepOrder order);
 
-  // After a step that was committed: more or fewer samples at once from now on?
+  // Called after a step that was committed: more or fewer samples at once from
+  // now on?
   void see(const memory::MemorySample& now, const StepOrder& order);
 
-  // As Engine::evaluate; in halves while it does not fit, and so from then on.
+  // Like Engine::evaluate, but in halves while the batch does not fit, and so
+  // from then on.
   void evaluate(const data::HostBatch& batch);
 
  private:

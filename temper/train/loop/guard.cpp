@@ -18,7 +18,7 @@ constexpr std::string_view kPrefix = "good.";
 constexpr std::size_t kWindow = 64; // committed losses
 constexpr std::size_t kEnough = 16; // to judge by
 constexpr std::int64_t kMostRollbacks = 2; // without getting further
-// Of normally distributed numbers the deviation is that many times the median
+// The deviation of normally distributed numbers is that many times the median
 // distance from the median.
 constexpr double kDeviation = 1.4826;
 

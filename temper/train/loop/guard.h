@@ -1,7 +1,8 @@
-// What becomes of an update that is not finite: the batch is passed over, the
-// run goes back to an earlier state, or it stops. A pure state machine; the
-// loop asks it and does what it says. Nothing here reads a clock, and all that
-// counts is in GuardState, which goes into every checkpoint. No torch.
+// The guard decides what becomes of an update that is not finite: the batch is
+// passed over, the run goes back to an earlier state, or it stops. A pure state
+// machine; the loop asks it and does what it says. Nothing here reads a clock,
+// and all that counts is in GuardState, which goes into every checkpoint. No
+// torch.
 //
 //   skip       the batch is spent; neither update, rate nor average advance.
 //              After guard.patience in a row: rollback.
@@ -44,9 +45,10 @@ class Guard {
   // A loss above it is an explosion; infinity: no limit, or too few seen yet.
   double loss_limit() const;
 
-  // What to do about an update that was not finite; `update` were committed.
+  // The action for an update that was not finite; `update` were committed.
   Action not_finite(std::int64_t update);
-  // So many updates are committed now. The loss only if losses are watched.
+  // Told that so many updates are committed now. The loss only if losses are
+  // watched.
   void committed(std::int64_t update, double loss);
   // Why not_finite() said stop.
   std::string why_stopped() const;
@@ -65,18 +67,20 @@ class GoodStates {
 
   bool due(std::int64_t update) const;
   void keep(std::int64_t update, EngineState state);
-  // The newest; nothing when none was kept.
+  // A state that was kept. newest() is null when none was.
   struct Kept {
     std::int64_t update = 0;
     EngineState state;
   };
   const Kept* newest() const;
-  // It led nowhere: the one before is the newest now. The oldest stays.
+  // Drops the newest, which led nowhere: the one before is the newest now. The
+  // oldest stays.
   void drop_newest();
 
-  // Among the tensors of a checkpoint, as "good.<update>.<name>", and back from
-  // there: a resumed run goes back to where an undisturbed one does. Each is as
-  // large as the checkpoint itself, so only for who asks for rollbacks.
+  // Saves the states among the tensors of a checkpoint, as
+  // "good.<update>.<name>", and restores them: a resumed run goes back to where
+  // an undisturbed one does. Each is as large as the checkpoint itself, so only
+  // runs that ask for rollbacks have them.
   void save(graph::Weights& into) const;
   void restore(const graph::Weights& from);
 

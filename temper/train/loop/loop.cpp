@@ -255,7 +255,8 @@ class Loop {
     }
   }
 
-  // Null at the end, and when the run is to stop: nothing is under way here.
+  // The next batch; null at the end, and when the run is to stop: nothing is
+  // under way here.
   const data::HostBatch* next_of(Batches& batches) {
     constexpr double kLookEvery_s = 0.1;
     while (!batches.ready(kLookEvery_s))
@@ -388,7 +389,7 @@ class Loop {
     }
   }
 
-  // They are there until the next step.
+  // Gradients are valid only until the next step clears them.
   void tell_gradients() {
     if (!config_.track.histograms || told_gradients_ == progress_.update)
       return;

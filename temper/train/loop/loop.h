@@ -50,12 +50,13 @@ struct LoopParts {
   RunObserver* observer = nullptr; // gets events and steps
   // The machine as it is now, asked at reports; null: not looked at.
   std::function<machine::Sample()> gauge = {};
-  // How busy the machine is, asked after every step; mostly nothing.
+  // How busy the machine is, asked after every step; mostly no value.
   std::function<std::optional<journal::Event>()> system = {};
   plan::Surroundings around = {}; // what the gauges are read against
   int threads = 1; // that compute a step
-  // What the plan says of a step, to be held against the first ones; no value:
-  // nothing. Told when the plan is wrong: it is not to be used again.
+  // The plan's promise for one step, to be held against the first ones; no
+  // value: they are not compared. forget_plan is called when the plan is wrong:
+  // it is not to be used again.
   std::optional<plan::Expected> planned = {};
   std::function<void()> forget_plan = {};
   // Asked after every step, and while data is waited for or validated: true
@@ -64,7 +65,7 @@ struct LoopParts {
   // True once each time a checkpoint is wanted now.
   std::function<bool()> save_now = {};
   Heartbeats* heartbeats = nullptr; // null: nobody watches
-  // Says how many samples are computed at once; nothing: one is made from the
+  // Says how many samples are computed at once; no value: one is made from the
   // config.
   std::optional<memory::Governor> governor = {};
   memory::Forecast forecast = {}; // of what a step takes; empty: not known
@@ -99,7 +100,7 @@ struct Outcome {
   bool start_again = false;
 };
 
-// From the beginning, or from `resumed`.
+// Trains from the beginning, or from `resumed`.
 Outcome run_loop(
     const LoopParts& parts,
     const checkpoint::Snapshot* resumed = nullptr);

@@ -1,4 +1,4 @@
-// What the loop writes into the journal, event by event (docs/journal.md).
+// The events that the loop writes into the journal (docs/journal.md).
 // Private to train/loop.
 #pragma once
 
@@ -30,7 +30,7 @@ struct EpochTold {
   std::uint64_t memory_bytes = 0;
   bool best = false;
   const MetricSums* val = nullptr; // null: not validated
-  double validation_s = 0; // it took
+  double validation_s = 0; // that validation took
 };
 
 journal::Event epoch_event(
@@ -51,7 +51,7 @@ journal::Event gradients_event(
     const Progress& progress,
     const graph::Weights& gradients);
 
-// On disk, or why it is not.
+// The checkpoint is on disk, or the reason why it is not.
 journal::Event checkpoint_event(const checkpoint::Written& written);
 
 // The run became slow, or fast again, and why.

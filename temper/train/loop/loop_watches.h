@@ -1,6 +1,5 @@
-// What is looked at while the loop goes on: the speed of its steps, its memory,
-// how busy the machine is. What they find is told; the governor hears of
-// memory. No torch.
+// The watches of the loop: the speed of its steps, its memory, how busy the
+// machine is. They tell what they find; the governor hears of memory. No torch.
 // Private to train/loop.
 #pragma once
 
@@ -41,9 +40,9 @@ class LoopWatches {
   // Now and then, from steps and from validation: how busy the machine is.
   void system();
 
-  // Of the device where it tells, of the process otherwise.
+  // The memory of the device where it tells, of the process otherwise.
   std::uint64_t memory_bytes() const;
-  // Only a fresh process gives back what leaked.
+  // True when only a fresh process gives back what leaked.
   bool wants_restart() const {
     return memory_.wants_restart();
   }

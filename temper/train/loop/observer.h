@@ -36,7 +36,7 @@ class RunObserver {
 
   // A directory is about to be made, or taken over by a resume.
   virtual void opening_directory() {}
-  // There is one, which this process alone has from now on.
+  // The directory is there, and this process alone has it from now on.
   virtual void directory_ready(const journal::RunDirectory& /*directory*/) {}
   // All is ready and the journal is open; the first step comes next. The
   // config is the run's own, also when it is resumed.
@@ -55,10 +55,11 @@ class RunObserver {
   }
   // Everything is on disk; threads still have to end.
   virtual void ended(const Outcome& /*outcome*/) {}
-  // They have.
+  // Everything is on disk, and the threads have ended.
   virtual void finished(const RunResult& /*result*/) {}
 
-  // By session::train only: the trackers are waited for, at most so long.
+  // Called by session::train only: the trackers are waited for, at most so
+  // long.
   virtual void delivering(
       const std::vector<std::string>& /*places*/,
       double /*patience_s*/) {}

@@ -1,6 +1,6 @@
-// What the loop remembers from epoch to epoch beside the engine's state: the
-// best so far, how long ago, the plateau's drops, and the sums of an epoch that
-// was broken off. Goes into every checkpoint as JSON.
+// The loop's memory from epoch to epoch beside the engine's state: the best so
+// far, how long ago, the plateau's drops, and the sums of an epoch that was
+// broken off. Goes into every checkpoint as JSON.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct Progress {
   std::optional<double> best; // of the metric that is watched
   std::optional<double> best_loss; // in that epoch, to break ties
   std::uint32_t best_epoch = 0;
-  std::int64_t epochs_since_best = 0; // that improved on the metric: no tie
+  std::int64_t epochs_since_best = 0; // a tie does not reset it
   int plateau_drops = 0;
   GuardState guard;
   std::string governor; // its own JSON; empty: none yet

@@ -1,8 +1,8 @@
-// What the loop does when an update was not finite: asks the guard, passes the
-// batch over, goes back or ends the run, and tells the journal. It also keeps
-// the good states to go back to, and for devices that tell late the way back to
-// the batch that was bad: whatever was trained since changed nothing and is
-// trained again. No torch.
+// The loop's recovery from an update that was not finite: it asks the guard,
+// passes the batch over, goes back or ends the run, and tells the journal. It
+// also keeps the good states to go back to, and for devices that tell late the
+// way back to the batch that was bad: whatever was trained since changed
+// nothing and is trained again. No torch.
 // Private to train/loop.
 #pragma once
 
@@ -32,15 +32,17 @@ class Recovery {
  public:
   explicit Recovery(RecoveryParts parts);
 
-  // What of the good states goes into a checkpoint, and comes back from it.
+  // The part of the good states that goes into a checkpoint, and comes back
+  // from it.
   void save(graph::Weights& into) const;
   void restore(const graph::Weights& from);
 
-  // Before the first step of an epoch: there is a state to go back to.
+  // Called before the first step of an epoch: there is a state to go back to.
   void begin();
-  // Before a step: what the guard adds to its order.
+  // Called before a step: adds what the guard wants to its order.
   void arm(StepOrder& order) const;
-  // After one that was committed, as far as is known; progress counts it.
+  // Called after a step that was committed, as far as is known; progress counts
+  // it.
   void committed(const StepOrder& order);
   // One was not finite: `order`'s own, or an earlier one that shows only now.
   // Progress and data are behind that batch afterwards. Throws what was caught

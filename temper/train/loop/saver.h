@@ -54,7 +54,7 @@ class Saver {
  public:
   explicit Saver(SaverParts parts);
 
-  // After every step. Tells what became of earlier ones, too.
+  // Asked after every step. Tells what became of earlier ones, too.
   bool due(const Progress& progress);
   // Hands it to the writer. The state is that after `progress`.
   void save(Progress progress, EngineState state, const Save& what);

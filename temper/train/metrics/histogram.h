@@ -19,10 +19,12 @@ struct Histogram {
   std::vector<std::int64_t> counts;
 };
 
-// Of the finite numbers of a float32 tensor; nothing when there are none.
+// A histogram of the finite numbers of a float32 tensor; no value when there
+// are none.
 std::optional<Histogram> histogram_of(const graph::TensorData& tensor);
 
-// Of all of them, by name: {"head.bias": {"low": -1, "high": 2, "counts": []}}.
+// The histograms of all tensors, by name: {"head.bias": {"low": -1, "high": 2,
+// "counts": []}}.
 std::string spreads_json(const graph::Weights& tensors);
 
 } // namespace temper::train

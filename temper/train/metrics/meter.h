@@ -19,7 +19,7 @@ class Meter {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // What the sessions before a resume have taken.
+  // Adds the time that the sessions before a resume have taken.
   void add_earlier(const TimeSpent& run);
   // `earlier` is what the sessions before a resume have taken of this epoch.
   void begin_epoch(const TimeSpent& earlier = {});
@@ -41,7 +41,7 @@ class Meter {
   double waiting() const { // part of the window's time, 0..1
     return waiting_;
   }
-  // Of the epoch under way, or of the one that ended last.
+  // Seconds of the epoch under way, or of the one that ended last.
   double epoch_s() const;
   double epoch_wait_s() const {
     return epoch_wait_s_;

@@ -17,10 +17,10 @@ class Average {
   // decay = train.ema; 0: there is no average, and nothing below does anything.
   Average(double decay, const std::vector<model::NamedTensor>& parameters);
 
-  // Before an update: what follow() needs and may fail.
+  // Called before an update: does what follow() needs and may fail.
   void make_ready(const CommitGate& gate);
-  // After it; `update` counts those before it. Rolls forward: memory that runs
-  // out for good is HalfDone.
+  // Called after it; `update` counts those before it. Rolls forward: memory
+  // that runs out for good is HalfDone.
   void follow(std::int64_t update, const CommitGate& gate);
   // The parameters become the average, and the other way round.
   void swap();

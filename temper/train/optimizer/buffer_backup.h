@@ -18,16 +18,17 @@ namespace temper::train {
 
 class BufferBackup {
  public:
-  // Of a model that is where it will be trained, in training mode; it must
-  // outlive this.
+  // A backup for a model that is where it will be trained, in training mode;
+  // the model must outlive this.
   explicit BufferBackup(const model::Module& model);
 
-  // Before a step. `finite_so_far`: a bool on the device, whether the steps
-  // that nobody looked at were good; undefined: they were. May throw; nothing
-  // has changed then.
+  // Called before a step. `finite_so_far`: a bool on the device, whether the
+  // steps that nobody looked at were good; undefined: they were. May throw;
+  // nothing has changed then.
   void begin(const at::Tensor& finite_so_far);
-  // To where begin() was called, or to before the first step that was not good.
-  // HalfDone when a buffer has another form than then: it stays as it is.
+  // Goes back to where begin() was called, or to before the first step that was
+  // not good. HalfDone when a buffer has another form than then: it stays as it
+  // is.
   void back();
 
   std::size_t tensors() const; // kept aside

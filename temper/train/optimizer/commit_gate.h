@@ -1,9 +1,9 @@
-// Whether an update may happen, when only the device knows. On the CPU the loss
-// and the gradient's norm are looked at before the update, and a gate is always
-// open. Elsewhere looking would make the host wait: there the answer is a
-// tensor, and what goes through a closed gate comes out as it was. Results are
-// new tensors: an update that fails half way has changed nothing. Used by the
-// optimisers and by averaged weights. Includes torch: see task.h.
+// The answer to whether an update may happen, when only the device knows. On
+// the CPU the loss and the gradient's norm are looked at before the update, and
+// a gate is always open. Elsewhere looking would make the host wait: there the
+// answer is a tensor, and what goes through a closed gate comes out as it was.
+// Results are new tensors: an update that fails half way has changed nothing.
+// Used by the optimisers and by averaged weights. Includes torch: see task.h.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -18,13 +18,13 @@ class CommitGate {
   CommitGate() = default; // open
   explicit CommitGate(const at::Tensor& open); // one bool on the device
 
-  // On the CPU nothing is left to find out.
+  // True on the CPU, where nothing is left to find out.
   bool is_certain() const {
     return !open_.defined();
   }
 
-  // Zero when closed. NaN times nothing is still NaN: what is not finite must
-  // pass here before it meets the functions below. In place.
+  // Sets the gradient to zero when closed, in place. 0 * NaN is NaN, so clear
+  // what is not finite before it meets the functions below.
   void clear(at::Tensor gradient) const;
 
   // tensor * by, or as it is; tensor + other * by, or as it is.

@@ -15,7 +15,7 @@ namespace temper::train {
 
 // Float32 on the CPU without gaps: its memory is numel() numbers.
 bool is_plain(const at::Tensor& tensor);
-// And its numbers lie where those of `other` do.
+// The same, and its numbers lie where those of `other` do.
 bool is_laid_out_as(const at::Tensor& tensor, const at::Tensor& other);
 
 class ElementSpans {
@@ -27,8 +27,8 @@ class ElementSpans {
   };
 
   void add(std::size_t tensor, const at::Tensor& sized_as);
-  void clear(); // and keeps its memory
-  // On LibTorch's threads; `work` must not throw.
+  void clear(); // keeps its memory
+  // Calls `work` for each span on LibTorch's threads; it must not throw.
   void each(const std::function<void(const Span&)>& work) const;
 
  private:

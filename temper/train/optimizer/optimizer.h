@@ -22,7 +22,8 @@ class Optimizer {
   // `update` counts those before this one. Through a closed gate neither a
   // parameter nor the state below changes; gradients may.
   virtual void step(double lr, std::int64_t update, const CommitGate& gate) = 0;
-  // "momentum.fc.weight": shares its memory, to be saved and filled.
+  // The moments by name, "first.fc.weight": they share the optimiser's memory,
+  // to be saved and filled.
   virtual std::vector<model::NamedTensor> state() const = 0;
 };
 

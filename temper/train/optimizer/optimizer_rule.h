@@ -1,7 +1,7 @@
-// What the optimisers share: slots of parameters with their moments, the order
-// of an update that cannot be left half done, and two ways through it: kernels
-// for float32 on the CPU, LibTorch's operators for everything else. Includes
-// torch: see task.h.
+// The common ground of the optimisers: slots of parameters with their moments,
+// the order of an update that cannot be left half done, and two ways through
+// it: kernels for float32 on the CPU, LibTorch's operators for everything else.
+// Includes torch: see task.h.
 // Private to train/optimizer.
 #pragma once
 
@@ -27,17 +27,17 @@ struct Slot {
   at::Tensor second; // the mean of their squares
 };
 
-// What a slot becomes; undefined where there is nothing.
+// The next values of a slot; undefined where there is nothing.
 struct Next {
   at::Tensor parameter;
   at::Tensor first;
   at::Tensor second;
 };
 
-// What an update computes with: the moment itself, or a float32 copy of one
-// that is kept in bf16.
+// The moment that an update computes with: the moment itself, or a float32 copy
+// of one that is kept in bf16.
 at::Tensor wide(const at::Tensor& moment);
-// As the slot keeps it, rounded at random if that is bf16.
+// The computed moment as the slot keeps it, rounded at random if that is bf16.
 at::Tensor kept(const at::Tensor& moment, const at::Tensor& computed);
 
 class Rule : public Optimizer {
@@ -70,7 +70,7 @@ class Rule : public Optimizer {
       const Update& now,
       const ElementSpans::Span& run) const = 0;
 
-  // What L2 adds to the gradient; the gradient itself is left alone.
+  // The gradient with L2's part added; the gradient itself is left alone.
   static at::Tensor
   with_l2(const Slot& slot, const at::Tensor& gradient, const Update& now) {
     return slot.decay == 0 ? gradient

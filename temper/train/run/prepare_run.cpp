@@ -42,7 +42,7 @@ RunOverview plan_of(const RunParts& parts, const config::Config& config) {
   return plan;
 }
 
-// Of all epochs; nothing when a generator does not say.
+// The steps of all epochs; no value when a generator does not say.
 std::optional<std::int64_t> steps_of(
     const config::Config& config,
     const RunData& data) {

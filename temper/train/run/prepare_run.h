@@ -11,7 +11,7 @@
 
 namespace temper::train {
 
-// In the order in which they are made.
+// The parts of a run, in the order in which they are made.
 struct RunParts {
   RunData data;
   RunModel model;

@@ -71,8 +71,9 @@ std::string what_is_wrong_with(const std::filesystem::path& config) {
   }
 }
 
-// What is done has one, and what was resumed from an update, too; those events
-// may be all that is left of a journal that was lost.
+// True for an event that tells of a checkpoint: its own, a resume from an
+// update, or the end of a run. The last two may be all that is left of a
+// journal that was lost.
 bool tells_of_a_checkpoint(const journal::Event& event) {
   const std::string status = event.text(fields::kStatus).value_or("");
   return event.kind == kinds::kCheckpoint ||

@@ -1,6 +1,6 @@
-// What is left to go on with of a run whose directory has lost files: its
-// checkpoints and its journal hold copies of most. Each loss is told in one
-// warning, with what it means. For run_resume.
+// The repair of a run whose directory has lost files: its checkpoints and its
+// journal hold copies of most. Each loss is told in one warning, with what it
+// means. Used by run_resume and by whoever loads a run's model.
 #pragma once
 
 #include <optional>
@@ -25,12 +25,12 @@ void mend_config(
 std::string planned_model(const journal::RunDirectory& directory);
 
 struct Settings {
-  std::optional<plan::Plan> plan; // nothing: nobody remembers them
+  std::optional<plan::Plan> plan; // no value: nobody remembers them
   bool mended = false; // they are not from plan.json
 };
 
-// Without a plan.json that can be read: as the checkpoint's writer had them, or
-// else as the journal has them.
+// The settings without a plan.json that can be read: as the checkpoint's writer
+// had them, or else as the journal has them.
 Settings remaining_settings(
     const journal::RunDirectory& directory,
     const std::optional<checkpoint::Snapshot>& snapshot);

@@ -1,6 +1,6 @@
-// What may differ between a run and its resume. A run that goes on ends as if
-// it had never stopped; a key that would make it another run is refused by
-// name.
+// The rules of what may differ between a run and its resume. A run that goes on
+// ends as if it had never stopped; a key that would make it another run is
+// refused by name.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace temper::train {
 
-// What was asked for would be another run.
+// The error for changes that would make it another run.
 class RefusedChange : public Error {
  public:
   using Error::Error;
@@ -48,7 +48,7 @@ void check_changes(
     const config::Config& is,
     const std::string& run);
 
-// For another length: RefusedChange when the updates so far would have had
+// Checks another length: RefusedChange when the updates so far would have had
 // other learning rates, with the command as above. `per_epoch` as Updates takes
 // it.
 void check_length(

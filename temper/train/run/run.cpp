@@ -254,7 +254,7 @@ void Run::open_checkpoints() {
   if (snapshot() != nullptr) store_->recover(*snapshot());
 }
 
-// What the plan says of a step; features that are kept make other steps.
+// The plan's promise for one step; features that are kept make other steps.
 std::optional<plan::Expected> Run::planned_step() const {
   if (!parts_->plan_memory || !request_.config.model.freeze.empty())
     return std::nullopt;

@@ -25,7 +25,7 @@
 
 namespace temper::train {
 
-// What a run will be, for --dry-run and the start-up table.
+// The overview of a run to come, for --dry-run and the start-up table.
 struct RunOverview {
   EngineFacts engine;
   std::string source;
@@ -60,7 +60,7 @@ struct RunControl {
   std::function<void()> give_up = {};
 };
 
-// What the parts of a run are made by.
+// The functions that make the parts of a run.
 struct RunFactories {
   MakeEngine make_engine = train::make_engine;
   MakeExtractor make_extractor = train::make_extractor;
@@ -74,8 +74,8 @@ struct RunRequest {
   // these changes, which must not make it another run (resume_rules.h).
   std::optional<std::filesystem::path> resume;
   std::vector<config::Assignment> changes;
-  // Not empty: make_engine brings a network of its own, of this name, and
-  // config.model is not looked at.
+  // The name of a network that make_engine brings, in which case config.model
+  // is not looked at; empty: none.
   std::string own_model;
   RunFactories factories = {};
   RunObserver* observer = nullptr; // null: nobody watches
@@ -83,8 +83,8 @@ struct RunRequest {
   // How settings are measured, and whether that is remembered.
   plan::Measuring measuring = {};
 
-  // For the journal: the version of the program that trains, and who started
-  // it from where, as a JSON object.
+  // Facts for the journal: the version of the program that trains, and who
+  // started it from where, as a JSON object.
   std::string version;
   std::string origin = "{}";
 

@@ -1,4 +1,4 @@
-// What the data of a run held when it began, file by file, in data.jsonl of
+// The contents of a run's data when it began, file by file, in data.jsonl of
 // its directory: a resume that finds other data says which file changed. No
 // torch.
 // Private to train/run.

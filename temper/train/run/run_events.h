@@ -1,4 +1,4 @@
-// What a run writes into the journal at its beginning and its end
+// The events that a run writes into the journal at its beginning and its end
 // (docs/journal.md), and plan.json.
 // Private to train/run.
 #pragma once
@@ -12,10 +12,10 @@
 namespace temper::train {
 
 std::string plan_json(const RunOverview& plan);
-// Of such a text; Error when it has none.
+// The settings in such a text; Error when it has none.
 plan::Plan settings_in(const std::string& plan_json);
 
-// What must be the same for a resumed run to be bit-identical.
+// The facts that must be the same for a resumed run to be bit-identical.
 std::string writer_json(const RunRequest& request, const RunOverview& plan);
 
 // `prepare_s`: what it took to open the data, build the model and measure.
@@ -33,8 +33,9 @@ journal::Event resume_event(
 // Nothing when there is no reading.
 std::optional<journal::Event> system_event(
     const std::optional<machine::SystemReading>& reading);
-// With the confusion matrix and each class's accuracy where there are classes.
 journal::Event note_event(const std::string& text, std::int64_t update);
+// The end, with the confusion matrix and each class's accuracy where there are
+// classes.
 journal::Event end_event(const Outcome& outcome, const RunOverview& plan);
 
 } // namespace temper::train

@@ -1,6 +1,6 @@
-// What a run goes on from: the newest good checkpoint, or its beginning when it
-// had none yet, with the settings it was planned with and the changes that were
-// asked for.
+// The point that a run goes on from: the newest good checkpoint, or its
+// beginning when it had none yet, with the settings it was planned with and the
+// changes that were asked for.
 // Private to train/run.
 #pragma once
 
@@ -21,10 +21,10 @@
 namespace temper::train {
 
 struct ResumePoint {
-  std::optional<checkpoint::Snapshot> snapshot; // nothing: from the beginning
+  std::optional<checkpoint::Snapshot> snapshot; // no value: from the beginning
   config::Config was; // as it ran
   config::Config now; // with the changes
-  std::optional<plan::Plan> settings; // nothing: to be chosen anew
+  std::optional<plan::Plan> settings; // no value: to be chosen anew
   bool new_settings = false; // not those that plan.json has
   // The meaning of the data to the model; null: lost, and made again.
   std::shared_ptr<const data::Schema> schema;
@@ -36,8 +36,8 @@ ResumePoint find_resume_point(
     const std::vector<config::Assignment>& changes,
     const machine::Machine& machine);
 
-// What the run did after the checkpoint goes; from the beginning, all but its
-// first line. False when it has not even that.
+// Cuts off what the journal says after the checkpoint; from the beginning, all
+// but its first line. False when it has not even that.
 bool cut_journal(
     journal::Journal& journal,
     const journal::RunDirectory& directory,

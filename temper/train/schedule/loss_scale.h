@@ -23,14 +23,14 @@ class LossScale {
     return 1 / scale_;
   }
 
-  // After a step: did a gradient overflow? Error once the scale falls below 1,
-  // where fp16 can no longer hold this network's gradients.
+  // Called after a step: did a gradient overflow? Error once the scale falls
+  // below 1, where fp16 can no longer hold this network's gradients.
   void update(bool overflowed);
 
   std::int32_t good_steps() const {
     return good_steps_;
   }
-  // From a checkpoint. Error for what no run can have had.
+  // Takes the values of a checkpoint. Error for what no run can have had.
   void restore(float scale, std::int32_t good_steps);
 
  private:

@@ -6,8 +6,9 @@
 
 namespace temper::train {
 
-// Of `at_once` samples each (0: all of them), and what is left over. A rest
-// below `group` goes to the slice before it: groups are never cut.
+// The sizes of slices of `at_once` samples each (0: all of them), and what is
+// left over. A rest below `group` goes to the slice before it: groups are never
+// cut.
 inline std::vector<std::int64_t> slice_sizes(
     std::int64_t samples,
     std::int64_t at_once,

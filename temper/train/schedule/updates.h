@@ -19,7 +19,7 @@ bool needs_length(const std::string& schedule);
 
 class Updates {
  public:
-  // per_epoch: batches of an epoch; nothing for a generator. Error when the
+  // per_epoch: batches of an epoch; no value for a generator. Error when the
   // schedule must know the run's length and nobody does, or an epoch is empty.
   Updates(const config::Config& config, std::optional<std::int64_t> per_epoch);
 

@@ -22,7 +22,7 @@ class Batches {
     return true;
   }
   virtual const data::HostBatch* next() = 0;
-  // Nothing for a generator: it ends when it ends.
+  // The length of an epoch; no value for a generator: it ends when it ends.
   virtual std::optional<std::int64_t> batches_per_epoch() const = 0;
   virtual std::optional<std::int64_t> samples() const = 0;
   // JSON, to go on from exactly.

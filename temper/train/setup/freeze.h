@@ -24,7 +24,7 @@ FrozenModel freeze_model(
     const graph::Program& program,
     const std::vector<std::string>& patterns);
 
-// Everything trains again.
+// The program with everything trainable again.
 graph::Program unfrozen(const graph::Program& program);
 
 } // namespace temper::train

@@ -29,7 +29,7 @@ int take(const data::ImageSize& size, data::SourceInfo& info) {
   return 0;
 }
 
-// What is missing, and the key that says it.
+// A fact that is missing, and the key that says it.
 struct Missing {
   std::string what;
   std::string set;

@@ -1,5 +1,6 @@
-// What training must know of images before it reads them, and their source may
-// not say: their size, and of a stream its classes and its length, too.
+// The facts about images that training must know before it reads them, and
+// their source may not say: their size, and of a stream its classes and its
+// length, too.
 // Private to train/setup.
 #pragma once
 

@@ -15,12 +15,12 @@
 namespace temper::train {
 
 struct WeightsStore {
-  // On this machine already; no value when they are not.
+  // Finds weights on this machine; no value when they are not there.
   std::function<std::optional<std::filesystem::path>(
       const std::string& model,
       const std::string& weights)>
       find;
-  // Fetched when they are not here. Error when they cannot be had.
+  // Fetches weights when they are not here. Error when they cannot be had.
   std::function<std::filesystem::path(
       const std::string& model,
       const std::string& weights)>

@@ -9,7 +9,8 @@
 namespace temper::train {
 namespace {
 
-// Of the memory that programs may use; the rest is for what is not forecast.
+// The share of the memory that programs may use; the rest is for what is not
+// forecast.
 constexpr double kShare = 0.7;
 // Weights, gradients and two moments of the optimiser.
 constexpr double kCopies = 4;

@@ -63,7 +63,7 @@ void check_usable(const data::IndexedSource& source, const std::string& name) {
         cat("Look at it with temper data check ", name, "."));
   if (source.info().target != data::Target::label) return;
   std::set<std::int64_t> seen;
-  // One after the other: every second of labels that alternate are the same.
+  // Scan in order: a stride of 2 would miss labels that alternate.
   for (std::int64_t i = 0; i < source.size() && seen.size() < 2; ++i) {
     const auto label = source.label(i);
     if (!label) return; // only reading would tell

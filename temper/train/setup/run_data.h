@@ -28,7 +28,8 @@ struct RunData {
   // generator, by what it says of itself.
   std::shared_ptr<const data::Schema> schema;
   std::shared_ptr<const data::Augment> augment; // null: not images
-  // Of one input as the model sees it: {C, H, W}, {features}, {tokens}.
+  // The shape of one input as the model sees it: {C, H, W}, {features},
+  // {tokens}.
   std::vector<std::int64_t> input_shape;
   std::vector<std::string> notes; // for the start-up table
 
@@ -46,7 +47,7 @@ struct RunData {
 // for any of the parts, or a generator for training.
 struct OwnData {
   std::shared_ptr<const data::IndexedSource> train;
-  // Null: data.val_fraction of `train` is split off, or data.val is opened.
+  // Null when data.val_fraction of `train` is split off, or data.val is opened.
   std::shared_ptr<const data::IndexedSource> val;
   std::shared_ptr<const data::IndexedSource> test; // null: as data.test says
   std::unique_ptr<data::StreamSource> stream; // instead of `train`
@@ -68,7 +69,7 @@ RunData open_data(
     const OpenOwnData& own = nullptr);
 
 // The parts of a source as training would open them, without an augmentation:
-// for who looks at data before a run.
+// for callers that look at data before a run.
 data::Splits open_splits(
     const std::string& source,
     const config::Config& config);
@@ -93,7 +94,7 @@ std::unique_ptr<Batches> train_batches(
     RunData& data,
     const config::Config& config,
     const InputFormat& layout);
-// Null when there is nothing to validate on.
+// The validation batches; null when there is nothing to validate on.
 std::unique_ptr<Batches> val_batches(
     const RunData& data,
     const config::Config& config,

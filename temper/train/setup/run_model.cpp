@@ -91,7 +91,8 @@ std::int64_t outputs_of(const graph::Graph& graph) {
   return sizes.size() > 1 && sizes[1].fixed() ? sizes[1].value : 0;
 }
 
-// What to change so that inputs of `has` become what the model wants.
+// The advice on what to change so that inputs of `has` become what the model
+// wants.
 std::string advice_for(
     const graph::Sizes& wants,
     const std::vector<std::int64_t>& has) {

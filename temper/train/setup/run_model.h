@@ -27,7 +27,7 @@ struct RunModel {
   // Frozen BatchNorms, by their tensors: they stay in eval mode.
   std::vector<std::string> still_norms;
   std::int64_t norm_group = 0; // model.bn_group
-  // Of a TorchScript file: parameters that keep their values, by pattern.
+  // Parameters of a TorchScript file that keep their values, by pattern.
   std::vector<std::string> freeze;
   std::string weights; // what model.weights came to: "imagenet", a path
   std::vector<std::string> notes; // what passes and weights said

@@ -15,12 +15,12 @@ struct CrossEntropy {
   at::Tensor sum(const at::Tensor& logits, const at::Tensor& labels) const;
   // Against probabilities N x C, as mixup makes them.
   at::Tensor soft_sum(const at::Tensor& logits, const at::Tensor& soft) const;
-  // What PyTorch's mean divides by: the labels' weights added up. Labels on the
+  // The divisor of PyTorch's mean: the labels' weights added up. Labels on the
   // CPU.
   double units(const at::Tensor& labels) const;
 };
 
-// Over every element; units are elements.
+// The sum over every element; units are elements.
 at::Tensor mse_sum(const at::Tensor& output, const at::Tensor& target);
 at::Tensor bce_sum(const at::Tensor& logits, const at::Tensor& target);
 

@@ -1,6 +1,6 @@
 // Right and wrong predictions, counted on the device and read when somebody
 // asks. A copy is cheap and stays as it is: what is added makes new tensors.
-// Used by the tasks. Includes torch: see task.h.
+// Used by the tasks and the engine. Includes torch: see task.h.
 #pragma once
 
 #include <ATen/ATen.h>

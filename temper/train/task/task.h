@@ -36,8 +36,8 @@ struct TensorBatch {
   std::int64_t samples = 0;
 };
 
-// What a task has counted and nobody has read. A copy is cheap and stays as it
-// is: what the engine goes back to when a step fails.
+// The sums that a task has counted and nobody has read. A copy is cheap and
+// stays as it is: the engine goes back to it when a step fails.
 struct TaskSums {
   PredictionCounts counts;
   ErrorSums errors;
@@ -72,8 +72,8 @@ class Task {
   virtual at::Tensor eval_step(const TensorBatch& batch) {
     return train_step(batch);
   }
-  // What the loss of a batch divides by; known before anything is computed. The
-  // batch is still on the CPU, so that nothing has to wait for the device.
+  // The divisor of a batch's loss; known before anything is computed. The batch
+  // is still on the CPU, so that nothing has to wait for the device.
   virtual double units(const TensorBatch& batch) const {
     return static_cast<double>(batch.samples);
   }
@@ -103,7 +103,7 @@ class Task {
   }
 
  protected:
-  // In a constructor: a member (class weights, say) that is to be on the
+  // Called in a constructor: a member (class weights, say) that is to be on the
   // model's device, and the name that messages give it.
   void moves_along(const std::string& name, at::Tensor& member);
 

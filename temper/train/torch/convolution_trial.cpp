@@ -63,7 +63,8 @@ class Trace {
   std::vector<memory::CpuEvent> events;
 };
 
-// What a backward pass took and gave back, in order, and what stayed of it.
+// The memory that a backward pass took and gave back, in order, and what stayed
+// of it.
 struct Story {
   std::vector<memory::CpuEvent> events;
   std::int64_t result_bytes = 0;

@@ -20,7 +20,7 @@ namespace temper::train {
 
 // "batch.inputs is float32 [8, 6] on cpu, ... the model float32 on cpu".
 std::string given(const StepContext& context);
-// Of its first parameter that is no integer.
+// The type of the model's first parameter that is no integer.
 at::ScalarType model_type(const StepContext& context);
 std::string type_name(at::ScalarType type); // "float32"
 

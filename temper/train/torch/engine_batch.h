@@ -24,7 +24,7 @@ struct BatchTransfer {
   std::vector<std::int64_t> target_shape; // of one target; empty: a label
 };
 
-// Of batches of this data in this layout, on their way to that device.
+// The transfer of batches of this data in this layout to that device.
 BatchTransfer plan_batches(
     const std::string& device,
     const InputFormat& layout,
@@ -57,8 +57,8 @@ class BatchMover {
 TensorBatch
 slice(const TensorBatch& batch, std::int64_t begin, std::int64_t count);
 
-// With mixup or cutmix: inputs and soft targets of its own on the CPU, drawn
-// from (seed, epoch, number of the batch).
+// The mixing of a batch with mixup or cutmix: inputs and soft targets of its
+// own on the CPU, drawn from (seed, epoch, number of the batch).
 struct BatchMix {
   double mixup = 0;
   double cutmix = 0;

@@ -27,7 +27,7 @@ class Evaluation {
 
   // OutOfMemory, and what a task's eval_step throws.
   void add(const data::HostBatch& batch);
-  // So many samples at once from now on; 0: all.
+  // Computes so many samples at once from now on; 0: all.
   void set_slice(int samples) {
     slice_ = samples;
   }

@@ -17,10 +17,10 @@ class PendingLosses {
 
   // One number, without a dimension or a history. There is room for it.
   void add(at::Tensor number);
-  // So many that they should be read although nobody asked.
+  // True when there are so many that they should be read although nobody asked.
   bool full() const;
-  // In the order in which they were added, and forgets them. One copy. What
-  // throws has forgotten nothing.
+  // Gives the numbers in the order in which they were added, and forgets them.
+  // One copy. A call that throws has forgotten nothing.
   std::vector<double> take();
 
  private:

@@ -15,9 +15,9 @@
 
 namespace temper::train {
 
-// What is wrong with a step's numbers.
+// The fault in a step's numbers.
 struct StepVerdict {
-  std::string what; // "the loss became nan"; empty: nothing
+  std::string what; // "the loss became nan"; empty: none
 };
 StepVerdict
 judge(double loss_sum, double norm, double units, const StepOrder& order);

@@ -1,5 +1,5 @@
-// What a person is told when a step fails: a tensor on the wrong device or of
-// the wrong type by its name, with the way out. Includes torch: see task.h.
+// The message for a person when a step fails: a tensor on the wrong device or
+// of the wrong type by its name, with the way out. Includes torch: see task.h.
 // Private to train/torch.
 #pragma once
 
@@ -15,13 +15,14 @@ struct StepContext {
   at::Device device;
 };
 
-// In a catch block around a step: throws on what was caught. LibTorch's words
-// become an Error that names the tensor; lack of memory and everything that is
-// not LibTorch's keeps its type.
+// Called in a catch block around a step: throws on what was caught. LibTorch's
+// words become an Error that names the tensor; lack of memory and everything
+// that is not LibTorch's keeps its type.
 [[noreturn]] void rethrow_of_step(const StepContext& context);
 
-// In a catch block around a whole step that left no trace: lack of memory, in
-// whatever words, becomes OutOfMemory; everything else goes on as it is.
+// Called in a catch block around a whole step that left no trace: lack of
+// memory, in whatever words, becomes OutOfMemory; everything else goes on as it
+// is.
 [[noreturn]] void rethrow_of_memory(std::int64_t samples);
 
 // Error unless it is one number, on the device, of a type it can have, with a

@@ -1,5 +1,5 @@
-// What the precision of a run adds to a step: autocast around the forward pass
-// and, for fp16, a scaled loss. Includes torch: see task.h.
+// The precision of a run, and what it adds to a step: autocast around the
+// forward pass and, for fp16, a scaled loss. Includes torch: see task.h.
 // Private to train/torch.
 #pragma once
 
@@ -18,14 +18,14 @@ class StepPrecision {
  public:
   StepPrecision(config::Precision precision, const at::Device& device);
 
-  // Null where nothing is cast.
+  // A scope in which LibTorch casts; null where nothing is cast.
   std::unique_ptr<libtorch::AutocastScope> autocast() const;
   at::ScalarType weights_type() const; // float, or double for fp64
 
   bool scales() const {
     return scales_;
   }
-  // What the loss is multiplied by; 1 where nothing is scaled.
+  // The factor of the loss; 1 where nothing is scaled.
   double scale() const {
     return scales_ ? scale_.scale() : 1;
   }
@@ -36,9 +36,9 @@ class StepPrecision {
     scale_.update(overflowed);
   }
 
-  // The scale and its count, to be saved and filled; nothing where none is.
+  // The scale and its count, to be saved and filled; empty where none is.
   std::vector<model::NamedTensor> state() const;
-  // After the tensor of state() was filled.
+  // Called after the tensor of state() was filled.
   void take_state();
 
  private:

@@ -247,7 +247,7 @@ class TorchEngine final : public Engine {
     }
   }
 
-  // What is being handled; empty: nothing.
+  // The message of the exception being handled; empty: there is none.
   static std::string caught() {
     const std::exception_ptr now = std::current_exception();
     if (now == nullptr) return "";

@@ -20,7 +20,8 @@ struct TorchEngineParts {
   std::unique_ptr<Task> task;
   std::string model_name;
   BatchTransfer batch;
-  // Of the model's output; labels must be below it. 0: not checked.
+  // The number of classes in the model's output; labels must be below it. 0:
+  // not checked.
   std::int64_t classes = 0;
   LateParameters joined; // what was frozen before
   config::Precision precision = config::Precision::fp32;

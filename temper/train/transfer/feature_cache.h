@@ -42,7 +42,7 @@ std::uint64_t feature_key(
     const FeatureExtractor& extractor);
 
 struct CachedFeatures {
-  // Of each view, in their order; empty when they are not kept.
+  // The features of each view, in their order; empty when they are not kept.
   std::vector<std::shared_ptr<const data::IndexedSource>> sources;
   std::string why_not;
   std::int64_t samples = 0;

@@ -17,8 +17,8 @@ bool has_frozen_parameter(const graph::Graph& graph) {
       });
 }
 
-// Of one sample; empty unless the first dimension is the batch's and nothing
-// else is open.
+// The shape of one sample; empty unless the first dimension is the batch's and
+// nothing else is open.
 std::vector<std::int64_t> sample_shape(
     const graph::Graph& graph,
     const std::string& value) {

@@ -65,8 +65,8 @@ class TransferBatches final : public Batches {
     return now_->in_hand();
   }
 
-  // As the samples' own loader would say it, whatever stands in for them: a
-  // run may go on without the features it had, or with some.
+  // The state as the samples' own loader would say it, whatever stands in for
+  // them: a run may go on without the features it had, or with some.
   std::string state() const override {
     if (now_ != kept_.get()) return now_->state();
     auto state = data::LoaderState::from_json(kept_->state());

@@ -1,6 +1,6 @@
 // A run whose model has a frozen part: cut in two, its features computed once
-// where they can be, and put together again for checkpoints. Called by run.cpp.
-// No torch.
+// where they can be, and put together again for checkpoints. Called by
+// prepare_run.cpp. No torch.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@
 
 namespace temper::train {
 
-// What is under way before the first step, with what is done and all of it.
+// Progress of the preparation before the first step: (task, done, total).
 using Preparing =
     std::function<void(const std::string&, std::int64_t, std::int64_t)>;
 
@@ -42,12 +42,13 @@ struct TransferParts {
   std::unique_ptr<Batches> val;
   std::unique_ptr<Batches> test;
   std::vector<std::string> notes;
-  // What a step computes when the frozen part's features are kept: the rest of
-  // the model. No value: all of it.
+  // The model that a step computes when the frozen part's features are kept:
+  // the rest of the model. No value: all of it.
   std::optional<RunModel> stepped;
 };
 
-// Nothing when all of the model trains from the beginning.
+// The parts of a run whose model has a frozen part; no value when nothing is
+// frozen.
 std::optional<TransferParts> prepare_transfer(const TransferRequest& request);
 
 // A checkpoint's weights for what does not train: a resumed run has those it

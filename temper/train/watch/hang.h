@@ -1,4 +1,4 @@
-// What is done about a run that hangs: it is named (the phase, the samples in
+// The response to a run that hangs: it is named (the phase, the samples in
 // hand), every thread's stack goes to artifacts/hang-<n>.txt, the event is kept
 // for the journal, and the process is given up for a supervisor to restart from
 // the checkpoint.
@@ -28,12 +28,12 @@ journal::Event hang_event(
 
 // Trackers, which hang without anybody having to mind.
 struct TrackerWatch {
-  // Before each look: gives their sign of life. Null: somebody else does.
+  // Gives their sign of life before each look. Null: somebody else does.
   std::function<void(Heartbeat&)> pulse = {};
-  std::function<std::string()> awaited = {}; // who does not come back
+  std::function<std::string()> awaited = {}; // the silent tracker
 };
 
-// What other threads have to tell: the journal is written by one.
+// Events of other threads: the journal is written by one.
 class Mailbox {
  public:
   void put(journal::Event event);

@@ -23,7 +23,7 @@ enum class Phase : int {
   other,
 };
 
-// For a sentence: "waiting for data".
+// The phase for a sentence: "waiting for data".
 const char* to_string(Phase phase);
 
 struct Heartbeat {
@@ -39,7 +39,7 @@ struct Heartbeat {
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 static_assert(std::atomic<Phase>::is_always_lock_free);
 
-// Of the threads that can hang a run.
+// The heartbeats of the threads that can hang a run.
 struct Heartbeats {
   Heartbeat training; // the thread that trains
   Heartbeat saving; // the one that writes checkpoints
@@ -47,7 +47,7 @@ struct Heartbeats {
   std::atomic<std::int64_t> update{-1}; // under way; -1: none yet
 };
 
-// Where there may be nobody to tell.
+// A beat for a thread that nobody may watch: null is fine.
 inline void beat(Heartbeat* heartbeat, Phase next) noexcept {
   if (heartbeat != nullptr) heartbeat->beat(next);
 }

@@ -1,4 +1,4 @@
-// The pauses of roll_forward.h, left out: where memory stays short for good,
+// The pauses of retry_update.h, left out: where memory stays short for good,
 // waiting for it costs a second a point and changes nothing.
 #pragma once
 
