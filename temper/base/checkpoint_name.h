@@ -1,5 +1,5 @@
-// What a checkpoint is called, in a run's folder of them, in its journal and
-// where trackers show it: "step-12" after 12 updates.
+// The name of a checkpoint in a run's folder, in its journal and where trackers
+// show it: "step-12" after 12 updates.
 #pragma once
 
 #include <cstdint>

@@ -7,7 +7,7 @@
 
 namespace temper {
 
-// Of one or more values; the larger one where two are in the middle.
+// The median of one or more values; the larger one where two are in the middle.
 inline double upper_median(std::vector<double> values) {
   const auto middle =
       values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -15,7 +15,7 @@ inline double upper_median(std::vector<double> values) {
   return *middle;
 }
 
-// Of one or more values; the mean where two are in the middle.
+// The median of one or more values; the mean where two are in the middle.
 inline double median(std::vector<double> values) {
   const auto middle =
       values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);

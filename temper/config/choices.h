@@ -15,7 +15,7 @@ enum class Layout { contiguous, channels_last };
 const char* to_text(Layout layout);
 std::optional<Layout> layout_from_text(std::string_view text);
 
-// What arithmetic is done in; bf16 and fp16: where autocast says so.
+// The numbers that arithmetic is done in; bf16 and fp16 where autocast says so.
 enum class Precision {
   fp32,
   bf16,
@@ -28,7 +28,7 @@ enum class Precision {
 const char* to_text(Precision precision);
 std::optional<Precision> precision_from_text(std::string_view text);
 
-// What becomes of a batch whose loss or gradient is not finite: guard.nan.
+// The fate of a batch whose loss or gradient is not finite: guard.nan.
 enum class NanPolicy { skip, rollback, stop };
 const char* to_text(NanPolicy policy);
 std::optional<NanPolicy> nan_policy_from_text(std::string_view text);
@@ -38,13 +38,13 @@ enum class Recompute { off, on, automatic };
 const char* to_text(Recompute recompute);
 std::optional<Recompute> recompute_from_text(std::string_view text);
 
-// What becomes of the last layer: model.head.
+// The fate of the last layer: model.head.
 enum class HeadChoice { keep, fresh, fit };
 const char* to_text(HeadChoice head);
 std::optional<HeadChoice> head_from_text(std::string_view text);
 
-// What a config says. No value: "auto", temper decides. Error for a word that
-// the key does not take, which only a program can have put there.
+// The choices of a config. No value: "auto", temper decides. Error for a word
+// that the key does not take, which only a program can have put there.
 std::optional<Layout> layout_of(const Config& config);
 std::optional<Precision> precision_of(const Config& config);
 Precision moments_of(const Optimizer& optimizer);

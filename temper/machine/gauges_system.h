@@ -1,6 +1,7 @@
 // The platform's half of Gauges: fills a Sample with what is read as it is and
 // Counters with what becomes a rate. gauges_linux.cpp and gauges_macos.cpp each
-// derive one and define open(). Internal to this room.
+// derive one and define open().
+// Private to machine.
 #pragma once
 
 #include <memory>

@@ -11,7 +11,7 @@ namespace temper::machine {
 
 using ThreadWaits = std::map<ThreadId, double>; // seconds since its start
 
-// Of every thread; empty where the system does not tell (macOS).
+// The waits of every thread; empty where the system does not tell (macOS).
 ThreadWaits thread_waits();
 
 class RunDelay {

@@ -15,7 +15,7 @@
 
 namespace temper::plan {
 
-// What the config asks for. No value: "auto", the plan decides.
+// The settings that the config asks for. No value: "auto", the plan decides.
 struct Requests {
   std::string device = "auto"; // auto, any, cpu, gpu, mps, cuda, cuda:N, sim
   std::optional<Layout> layout;

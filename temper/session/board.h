@@ -1,7 +1,8 @@
 // The page of shared memory between a trainer and its parent. The trainer
 // writes signs of life, signals and checkpoints, and the parent reads them.
 // Trackers run in the parent, so it writes those fields and the trainer reads
-// them. Private to this room.
+// them.
+// Private to session.
 #pragma once
 
 #include <atomic>

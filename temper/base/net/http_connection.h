@@ -14,7 +14,7 @@
 
 namespace temper {
 
-// Whom to believe over TLS.
+// The certificates that are believed over TLS.
 struct HttpTrust {
   bool anybody = false; // certificates are not looked at
   std::string authorities; // a bundle, or a folder of them; empty: the system's

@@ -26,7 +26,7 @@ struct TensorData {
 // The product of the sizes; Error on overflow or a negative size.
 std::int64_t element_count(const std::vector<std::int64_t>& sizes);
 
-// AliasMap for such a tensor, all zero unless its maker writes all of it
+// Memory for such a tensor, all zero unless its maker writes all of it
 // anyway. The writable pointer is for its maker.
 struct NewTensor {
   TensorData data;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "temper/base/error.h"
 #include "temper/base/text.h"
 #include "temper/config/choices.h"
 #include "temper/graph/cost/liveness.h"
@@ -97,12 +98,17 @@ std::uint64_t optimizer_copies(
   const bool narrow = config::moments_of(options) == config::Precision::bf16;
   if (machine::is_cpu(device) && !narrow) return 0;
   const bool decays = options.weight_decay > 0;
-  std::uint64_t copies = 5 + (decays ? 1 : 0);
-  if (options.name == "lion") copies = 3;
-  if (options.name == "sgd") {
+  std::uint64_t copies = 0;
+  if (options.name == "adam" || options.name == "adamw")
+    copies = 5 + (decays ? 1 : 0);
+  else if (options.name == "lion")
+    copies = 3;
+  else if (options.name == "sgd" && options.momentum > 0)
+    copies = options.nesterov ? 3 : 2;
+  else if (options.name == "sgd")
     copies = decays ? 2 : 1;
-    if (options.momentum > 0) copies = options.nesterov ? 3 : 2;
-  }
+  else
+    throw Bug("an optimiser whose copies nobody counts: " + options.name);
   return copies + (narrow ? 4 : 0);
 }
 

@@ -30,7 +30,7 @@ journal::Event event_of(
     const std::string& what,
     const StepOrder& order,
     const memory::Change& change) {
-  return {
+  journal::Event event{
       kind,
       0,
       {{fields::kWhat, what},
@@ -39,6 +39,10 @@ journal::Event event_of(
        {fields::kFrom, std::int64_t{change.from}},
        {fields::kTo, std::int64_t{change.to}},
        {fields::kWhy, change.why}}};
+  if (change.cause != memory::Cause::out_of_memory)
+    event.fields.emplace_back(
+        fields::kCause, std::string(to_string(change.cause)));
+  return event;
 }
 
 } // namespace
@@ -73,7 +77,7 @@ void Attempt::see(const memory::MemorySample& now, const StepOrder& order) {
   tell_(event_of(kinds::kMicroBatch, "step", order, *change));
 }
 
-void Attempt::evaluate(const data::HostBatch& batch) {
+void Attempt::evaluate(const data::HostBatch& batch, const StepOrder& after) {
   bool again = true; // once as it is: memory may have been short for a moment
   for (;;) {
     try {
@@ -96,7 +100,7 @@ void Attempt::evaluate(const data::HostBatch& batch) {
       tell_(event_of(
           kinds::kRetry,
           "validation",
-          {},
+          after,
           {now,
            next,
            memory::Cause::out_of_memory,

@@ -29,7 +29,7 @@ class Attempt {
 
   // Like Engine::evaluate, but in halves while the batch does not fit, and so
   // from then on.
-  void evaluate(const data::HostBatch& batch);
+  void evaluate(const data::HostBatch& batch, const StepOrder& after);
 
  private:
   Engine& engine_;

@@ -150,9 +150,12 @@ class Loop {
     doing(Phase::validating);
     batches.start(0);
     const std::int64_t all = batches.batches_per_epoch().value_or(0);
+    StepOrder after;
+    after.epoch = progress_.epoch;
+    after.update = progress_.update;
     while (const data::HostBatch* batch = next_of(batches)) {
       doing(Phase::validating);
-      attempt_.evaluate(*batch);
+      attempt_.evaluate(*batch, after);
       watches_.system();
       glimpse(++done, all, batch->size, true);
       if (must_stop()) break;

@@ -16,7 +16,7 @@ void roll_parts_forward(
     const std::function<void()>& part,
     const std::function<void()>& free);
 
-// ElementSpans `part`, and again while memory is short: after free() first,
+// Runs `part`, and again while memory is short: after free() first,
 // then after ever longer pauses, a second in all. `touched`: an earlier part
 // has happened, so that giving up is HalfDone; otherwise what was thrown goes
 // on. Both are handed on by reference: a copy would take memory before anything

@@ -19,7 +19,7 @@ void mend_config(
     const journal::RunDirectory& directory,
     const std::optional<checkpoint::Snapshot>& snapshot);
 
-// The name that the run's plan has for its model; empty: none. ElementSpans of
+// The name that the run's plan has for its model; empty: none. Runs of
 // an earlier temper have no model.name in their config where nobody gave one,
 // and what suits their data may be another model now.
 std::string planned_model(const journal::RunDirectory& directory);

@@ -30,7 +30,7 @@ journal::Event resume_event(
     const std::string& writer,
     const std::string& origin,
     double prepare_s);
-// Nothing when there is no reading.
+// No value when there is no reading.
 std::optional<journal::Event> system_event(
     const std::optional<machine::SystemReading>& reading);
 journal::Event note_event(const std::string& text, std::int64_t update);

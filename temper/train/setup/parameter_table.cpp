@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "temper/base/error.h"
 #include "temper/base/text.h"
 #include "temper/config/choices.h"
 #include "temper/graph/ir/weights.h"
@@ -53,9 +54,14 @@ std::uint64_t bytes_per_parameter(const config::Config& config, bool trained) {
   const std::uint64_t moment =
       config::moments_of(config.optimizer) == config::Precision::bf16 ? 2
                                                                       : kFloat;
-  if (name == "adam" || name == "adamw") bytes += 2 * moment;
-  if (name == "lion") bytes += moment;
-  if (name == "sgd" && config.optimizer.momentum > 0) bytes += moment;
+  if (name == "adam" || name == "adamw")
+    bytes += 2 * moment;
+  else if (name == "lion")
+    bytes += moment;
+  else if (name == "sgd")
+    bytes += config.optimizer.momentum > 0 ? moment : 0;
+  else
+    throw Bug("an optimiser whose moments nobody counts: " + name);
   if (config.train.ema > 0) bytes += kFloat;
   return bytes;
 }

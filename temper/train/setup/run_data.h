@@ -80,8 +80,7 @@ struct InputFormat {
   bool channels_last = false;
 };
 
-// What the loaders of a run are asked for.
-// What becomes of a sample that cannot be read: data.bad.
+// The fate of a sample that cannot be read: data.bad.
 data::BadPolicy bad_policy_of(const config::Data& asked);
 
 data::LoaderOptions loader_options(

@@ -1,4 +1,4 @@
-// ElementSpans within a budget of memory, from config to journal, on LibTorch.
+// Runs within a budget of memory, from config to journal, on LibTorch.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -331,7 +331,7 @@ TEST_F(Budgets, WhatTheUserFixedStaysAndMustNotCutGroups) {
   EXPECT_THROW(plan_run(request()), Error);
 }
 
-// ElementSpans out of memory so many times, and looks at what waits to be used
+// Runs out of memory so many times, and looks at what waits to be used
 // again.
 class ForgetfulEngine final : public Engine {
  public:

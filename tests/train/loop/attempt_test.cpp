@@ -63,6 +63,12 @@ class SmallEngine final : public Engine {
   std::vector<int> tried;
 };
 
+StepOrder at_update(std::int64_t update) {
+  StepOrder order;
+  order.update = update;
+  return order;
+}
+
 class AttemptTest : public ::testing::Test {
  protected:
   AttemptTest() {
@@ -135,7 +141,7 @@ TEST_F(AttemptTest, a_loss_that_couples_samples_is_never_split) {
       complaint([&] { attempt_->step(batch_, {}); }),
       HasSubstr("couples the samples"));
   EXPECT_THAT(
-      complaint([&] { attempt_->evaluate(batch_); }),
+      complaint([&] { attempt_->evaluate(batch_, at_update(7)); }),
       HasSubstr("couples the samples"));
   for (const int at_once : engine_.tried)
     EXPECT_EQ(at_once, 16);
@@ -157,16 +163,17 @@ TEST_F(AttemptTest, what_the_user_fixed_stays) {
 TEST_F(AttemptTest, validation_goes_on_in_halves_and_stays_there) {
   engine_.fits = 5;
   make();
-  attempt_->evaluate(batch_);
+  attempt_->evaluate(batch_, at_update(7));
   EXPECT_THAT(engine_.tried, ElementsAre(16, 16, 8, 4));
   EXPECT_EQ(events_.back().text("what"), "validation");
+  EXPECT_EQ(events_.back().count("update"), 7);
   EXPECT_EQ(events_.back().count("to"), 4);
   engine_.tried.clear();
-  attempt_->evaluate(batch_);
+  attempt_->evaluate(batch_, at_update(7));
   EXPECT_THAT(engine_.tried, ElementsAre(4));
   engine_.fits = 0;
   EXPECT_THAT(
-      complaint([&] { attempt_->evaluate(batch_); }),
+      complaint([&] { attempt_->evaluate(batch_, at_update(7)); }),
       HasSubstr("one sample alone does not fit"));
 }
 

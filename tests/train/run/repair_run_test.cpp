@@ -1,4 +1,4 @@
-// ElementSpans whose directory has lost files, and go on.
+// Runs whose directory has lost files, and go on.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>

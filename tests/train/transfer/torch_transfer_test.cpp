@@ -1,4 +1,4 @@
-// ElementSpans with a frozen part, from config to checkpoint, on LibTorch.
+// Runs with a frozen part, from config to checkpoint, on LibTorch.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
