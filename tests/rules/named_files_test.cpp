@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "rooms.h"
 #include "source_tree.h"
 #include "temper/base/text.h"
