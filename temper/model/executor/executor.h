@@ -1,6 +1,6 @@
 // A graph that runs on LibTorch: each node calls an operator, autograd comes
 // with them. Made from a .pt2 file's or the zoo's program; trained by room
-// train, watched by profile and parity. Includes torch: see module.h.
+// train. Includes torch: see module.h.
 //
 // All operators and arguments are resolved when the module is made: what this
 // LibTorch cannot run is refused then, and a step of training only calls.
@@ -25,6 +25,7 @@ struct NodeEvent {
   bool again = false;
 };
 
+// Called around every node: for tests of what runs when.
 struct NodeHooks {
   std::function<void(const NodeEvent&)> before;
   std::function<void(const NodeEvent&, const std::vector<at::Tensor>& results)>
