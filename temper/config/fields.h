@@ -19,6 +19,7 @@ using Slot = std::variant<
     AutoCount*,
     AutoBytes*,
     Words*,
+    Names*,
     std::vector<std::string>*,
     std::vector<std::int64_t>*,
     std::vector<double>*>;
@@ -30,7 +31,8 @@ struct Field {
   // Of numbers, and of each number of a list.
   double low = 0;
   double high = 0; // equal to low: no limits
-  // Of text, and of each word of a table: what it may be; empty: anything.
+  // Of text, and of each word of a table or a list of names: what it may be;
+  // empty: anything.
   std::vector<std::string> choices = {};
 };
 

@@ -1,15 +1,13 @@
-// What a loader starts with: how much it may use, how much of that it takes at
-// first, and whether it goes on measuring. Used by the loaders.
+// What a loader starts with: how much it may use, and how much of that it
+// takes at first. Used by the loaders.
 // Private to data/loader.
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
 #include "temper/data/loader/loader.h"
 #include "temper/data/loader/sample_layout.h"
 #include "temper/data/tune/autotune.h"
-#include "temper/data/tune/loader_tuner.h"
 
 namespace temper::data {
 
@@ -24,15 +22,11 @@ TuneLimits tune_limits(
 // For a loader of one thread: nothing to tune but the depth, and that once.
 Tuning start_single(const TuneLimits& limits, const LoaderOptions& options);
 
-struct TuneStart {
-  Tuning tuning;
-  std::optional<LoaderTuner> pace; // nothing when all is fixed
-};
+// What a loader of several threads begins with when nothing is remembered.
+Tuning start_tuning(const TuneLimits& limits, const LoaderOptions& options);
 
-// What the key had settled on in an earlier run, where that is known.
-TuneStart start_tuning(
-    const TuneLimits& limits,
-    const TuningKey& key,
-    const LoaderOptions& options);
+// What an earlier run settled on, cut to the limits of this one; what the
+// options fix is taken from `fixed`.
+Tuning within(const TuneLimits& limits, Tuning remembered, Tuning fixed);
 
 } // namespace temper::data

@@ -14,6 +14,7 @@
 #include "temper/data/sample/source.h"
 #include "temper/data/transform/transform.h"
 #include "temper/train/setup/batches.h"
+#include "temper/train/setup/loader_host.h"
 
 namespace temper::train {
 
@@ -31,6 +32,7 @@ struct RunData {
   // Of one input as the model sees it: {C, H, W}, {features}, {tokens}.
   std::vector<std::int64_t> input_shape;
   std::vector<std::string> notes; // for the start-up table
+  LoaderHost host;
 
   // One of them, by what the source is.
   std::shared_ptr<const data::IndexedSource> train;
@@ -81,6 +83,7 @@ struct InputFormat {
 
 // What the loaders of a run are asked for.
 data::LoaderOptions loader_options(
+    const RunData& data,
     const config::Config& config,
     const InputFormat& layout,
     bool train);
