@@ -86,7 +86,7 @@ Speed load(
     int workers,
     std::int64_t wanted) {
   const auto augment = std::make_shared<const Augment>(make_augment(
-      preset, true, preset == "imagenet" ? 224 : 0, source->info()));
+      {preset}, true, preset == "imagenet" ? 224 : 0, source->info()));
   LoaderOptions options;
   options.batch = preset == "imagenet" ? 64 : 256;
   options.element = element;
@@ -97,7 +97,7 @@ Speed load(
   const auto run_epoch = [&](std::uint32_t epoch) {
     std::int64_t images = 0;
     loader.start(epoch);
-    while (const Batch* batch = loader.next())
+    while (const HostBatch* batch = loader.next())
       images += batch->size;
     return images;
   };

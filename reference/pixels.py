@@ -141,8 +141,6 @@ def photometric(rng):
         add("autocontrast", p, 0, F.autocontrast(im))
         add("equalize", p, 0, F.equalize(im))
         add("invert", p, 0, F.invert(im))
-        add("grey", p, 0, F.to_grayscale(im, 1))
-        add("rgb", p, 0, im.convert("RGB"))
     big = [640, 480, 3, 0, 9]  # as many colours as there is room for
     for f in (-0.4, 0.0, 0.1):
         add("hue", big, f, F.adjust_hue(picture(*big), f))
@@ -238,6 +236,26 @@ def floats():
     return cases
 
 
+def jitters():
+    """[picture, range, [[order, brightness, contrast, saturation, hue, crc], ...]], by ColorJitter's own draws."""
+    torch.manual_seed(7)
+    cases = []
+    for p in inputs():
+        for limits in ((0.4, 0.4, 0.4, 0.1), (0.8, 0.8, 0.8, 0.2), (0.5, 0, 0, 0.5)):
+            jitter = T.ColorJitter(*limits)
+            draws = []
+            for _ in range(8):
+                state = torch.get_rng_state()
+                order, *factors = jitter.get_params(jitter.brightness, jitter.contrast, jitter.saturation, jitter.hue)
+                torch.set_rng_state(state)
+                image = jitter(picture(*p))  # the same draws again
+                unchanged = (1, 1, 1, 0)
+                factors = [u if f is None else f for f, u in zip(factors, unchanged)]
+                draws.append([order.tolist(), *factors, crc(image)])
+            cases.append([list(p), list(limits), draws])
+    return cases
+
+
 def mixes():
     """As references/classification/transforms.py of torchvision computes them."""
     n, c, h, w, classes = 5, 3, 6, 8, 4
@@ -285,6 +303,7 @@ def main():
         "short_edge": short_edges(),
         "centre_crop": crops(),
         "photometric": photometric(rng),
+        "jitter": jitters(),
         "affine": affine(rng),
         "policy": policies(),
         "resized_crop": boxes("crop", ((224, 224), (500, 375), (40, 400), (300, 20), (7, 5)), (0.08, 1.0), (3 / 4, 4 / 3)),

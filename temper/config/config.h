@@ -4,10 +4,13 @@
 // this machine is the plan's to decide.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace temper::config {
@@ -24,6 +27,19 @@ struct AutoBytes {
 // Words by name: {price = "number", zip = "category"}.
 using Words = std::map<std::string, std::string>;
 
+// One name or several: "cifar", ["cifar", "jitter"]. A list of one name is the
+// same as the name.
+struct Names {
+  std::vector<std::string> list;
+
+  Names(const char* name) : list{name} {}
+  Names(std::vector<std::string> names) : list(std::move(names)) {}
+  bool has(std::string_view name) const {
+    return std::find(list.begin(), list.end(), name) != list.end();
+  }
+  friend bool operator==(const Names&, const Names&) = default;
+};
+
 struct Run {
   std::string dir = "runs";
   std::string name;
@@ -38,7 +54,7 @@ struct Data {
   std::string test;
   double val_fraction = 0.1;
   std::string split = "stratified";
-  std::string augment = "none";
+  Names augment = "none";
   std::int64_t image_size = 0; // 0: the source's own
   std::string resize = "bilinear";
   std::string bad = "error";
@@ -190,7 +206,6 @@ struct Config {
   AutoCount threads;
   std::string layout = "auto";
   std::string precision = "fp32";
-  std::string kernels = "auto";
   Run run;
   Data data;
   Loader loader;

@@ -19,6 +19,7 @@ using Slot = std::variant<
     AutoCount*,
     AutoBytes*,
     Words*,
+    Names*,
     std::vector<std::string>*,
     std::vector<std::int64_t>*,
     std::vector<double>*>;
@@ -30,7 +31,8 @@ struct Field {
   // The range of a number, and of each number of a list.
   double low = 0;
   double high = 0; // equal to low: no limits
-  // The values that a text, or each word of a table, may have; empty: any.
+  // The values that a text, or each word of a table or a list of names, may
+  // have; empty: any.
   std::vector<std::string> choices = {};
 };
 

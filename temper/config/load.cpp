@@ -13,6 +13,21 @@ namespace {
 
 constexpr std::size_t kLongestFile = std::size_t{1} << 20;
 
+// Keys that decided nothing and are no longer there, with the one value they
+// took: a run of before has them in its config and goes on.
+struct RetiredKey {
+  const char* key;
+  const char* value;
+};
+constexpr RetiredKey kRetired[] = {{"kernels", "auto"}};
+
+bool is_retired(const std::string& key, const Given& given) {
+  for (const RetiredKey& each : kRetired)
+    if (key == each.key && given.items == std::vector<Scalar>{each.value})
+      return true;
+  return false;
+}
+
 void set(
     Loaded& into,
     const std::string& key,
@@ -115,7 +130,8 @@ void walk(
             cat("[config] ", key, " is a value, not a section (", from, ")."));
       walk(into, *inner, key + ".", called);
     } else {
-      set(into, key, given(node, key, from), from);
+      const Given value = given(node, key, from);
+      if (!is_retired(key, value)) set(into, key, value, from);
     }
   }
 }
@@ -130,7 +146,8 @@ Given given(const Assignment& assignment) {
   Config any;
   const Slot slot = field->slot(any);
   const bool text = std::holds_alternative<std::string*>(slot);
-  const bool texts = std::holds_alternative<std::vector<std::string>*>(slot);
+  const bool texts = std::holds_alternative<std::vector<std::string>*>(slot) ||
+      std::holds_alternative<Names*>(slot);
   const std::string value(trim(assignment.value));
   const bool quoted = value.size() > 1 && value.front() == '"';
   if ((!text || quoted) && !value.empty()) {

@@ -76,6 +76,10 @@ std::string one(const std::vector<T>& values) {
   return cat("[", join(parts, ", "), "]");
 }
 
+std::string one(const Names& names) {
+  return names.list.size() == 1 ? one(names.list[0]) : one(names.list);
+}
+
 std::string number_range(const Field& field, const std::string& noun) {
   if (field.low == field.high) return noun;
   const auto shown = [](double limit) {
@@ -100,6 +104,9 @@ struct Expected {
   }
   std::string operator()(const double*) const {
     return number_range(field, "a number");
+  }
+  std::string operator()(const Names*) const {
+    return cat("one of ", join(field.choices, ", "), ", or a list of them");
   }
   std::string operator()(const std::string*) const {
     if (field.choices.empty()) return "text";

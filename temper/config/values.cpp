@@ -93,6 +93,16 @@ class Taker {
     *slot = std::move(taken);
     return std::nullopt;
   }
+  Problem operator()(Names* slot) const {
+    std::vector<std::string> taken;
+    if (given_.items.empty() || !given_.names.empty())
+      return unexpected(field_);
+    if (const auto problem = (*this)(&taken)) return problem;
+    for (const std::string& name : taken)
+      if (const auto problem = word(name)) return problem;
+    *slot = Names(std::move(taken));
+    return std::nullopt;
+  }
   Problem operator()(std::vector<std::string>* slot) const {
     std::vector<std::string> taken;
     for (const Scalar& item : given_.items) {

@@ -25,6 +25,7 @@
 #include "temper/plan/candidates.h"
 #include "temper/plan/plan.h"
 #include "temper/plan/rig.h"
+#include "temper/plan/worker.h"
 
 namespace temper::plan {
 
@@ -36,9 +37,10 @@ struct CalibrateOptions {
   std::optional<std::int64_t> run_steps;
   // How busy the machine was since asked last; null: nobody looks.
   std::function<std::optional<machine::Load>()> load;
-  // The clock in seconds; empty: the steady clock. Deadlines are always in real
-  // time.
+  // The clock in seconds; empty: the steady clock.
   std::function<double()> now;
+  // How deadlines are waited for; null: in real time.
+  WaitForJob wait;
   // Told what calibration is busy with, for a live line.
   std::function<void(const std::string&)> progress;
   // Asked between two steps; true: no more measuring.

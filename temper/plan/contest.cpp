@@ -58,7 +58,8 @@ Contest::Contest(
     : rig_(std::move(rig)),
       options_(options),
       now_(options.now ? options.now : steady_seconds),
-      fallback_(candidates.fallback) {
+      fallback_(candidates.fallback),
+      worker_(options.wait) {
   started_s_ = now_();
   for (const Setting& setting : candidates.settings) {
     contenders_.emplace_back();

@@ -1,11 +1,20 @@
 #include "temper/plan/worker.h"
 
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <utility>
 
 namespace temper::plan {
+namespace {
+
+bool wait_in_real_time(
+    std::unique_lock<std::mutex>& lock,
+    std::condition_variable& changed,
+    double seconds,
+    const std::function<bool()>& ended) {
+  return changed.wait_for(lock, std::chrono::duration<double>(seconds), ended);
+}
+
+} // namespace
 
 // Owned by both sides: either may outlive the other.
 struct Worker::Shared {
@@ -32,6 +41,9 @@ struct Worker::Shared {
   }
 };
 
+Worker::Worker(WaitForJob wait)
+    : wait_(wait ? std::move(wait) : wait_in_real_time) {}
+
 Worker::~Worker() {
   stop();
 }
@@ -57,10 +69,8 @@ bool Worker::run(std::function<void()> job, double seconds) {
   shared_->job = std::move(job);
   shared_->busy = true;
   shared_->changed.notify_all();
-  const bool ended = shared_->changed.wait_for(
-      lock, std::chrono::duration<double>(seconds), [&] {
-        return !shared_->busy;
-      });
+  const bool ended =
+      wait_(lock, shared_->changed, seconds, [&] { return !shared_->busy; });
   if (ended) return true;
   shared_->stop = true;
   lock.unlock();

@@ -12,21 +12,32 @@
 //   returning from main, and expect nothing of it.
 #pragma once
 
+#include <condition_variable>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <thread>
 
 namespace temper::plan {
 
+// Waits until `ended` says so, for at most so many seconds; false: it did not.
+// `changed` is notified when it may have ended; both belong to the lock.
+using WaitForJob = std::function<bool(
+    std::unique_lock<std::mutex>& lock,
+    std::condition_variable& changed,
+    double seconds,
+    const std::function<bool()>& ended)>;
+
 class Worker {
  public:
-  Worker() = default;
+  // `wait`: how it waits for a job; null: in real time.
+  explicit Worker(WaitForJob wait = nullptr);
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // Runs a job. False when it did not end within so many seconds of real time;
-  // then it may still be running. A job must not throw.
+  // Runs a job. False when it did not end within so many seconds; then it may
+  // still be running. A job must not throw.
   bool run(std::function<void()> job, double seconds);
 
  private:
@@ -34,6 +45,7 @@ class Worker {
   void start();
   void stop();
 
+  WaitForJob wait_;
   std::shared_ptr<Shared> shared_;
   std::thread thread_;
 };

@@ -22,6 +22,7 @@
 #include "temper/supervise/death.h"
 #include "temper/supervise/inbox.h"
 #include "temper/supervise/patience.h"
+#include "temper/supervise/signal_relay.h"
 #include "temper/supervise/system.h"
 
 namespace temper::supervise {
@@ -95,11 +96,7 @@ class Supervisor {
     kills_before_ = memory_kills();
     kernel_ = KernelLog();
     aside_before_ = aside_count();
-    // A wish for a checkpoint was the last trainer's; one to stop, had it come
-    // before this start, would have prevented it.
-    for (std::size_t i = 0; i < Inbox::kPassedOn.size(); ++i)
-      if (Inbox::kPassedOn[i] == SIGUSR1) counted_[i] = inbox_.count(SIGUSR1);
-    passed_ = {};
+    relay_.begin([this](int signal) { return inbox_.count(signal); });
     auto gauged = Clock::now();
     for (;;) {
       int status = 0;
@@ -113,35 +110,17 @@ class Supervisor {
         gauged = Clock::now();
         gauge();
       }
-      inbox_.wait(waiting_to_pass_ ? kGrace_s : 1.0);
+      inbox_.wait(relay_.is_waiting() ? SignalRelay::kGrace_s : 1.0);
     }
   }
 
-  // Ctrl-C reaches the trainer by itself, kill does not. Who got it cannot be
-  // asked of every system, so the trainer counts what it notices; what is
-  // missing after a moment is sent.
   void pass_on() {
-    waiting_to_pass_ = false;
-    for (std::size_t i = 0; i < Inbox::kPassedOn.size(); ++i) {
-      const int signal = Inbox::kPassedOn[i];
-      const int came = inbox_.count(signal) - counted_[i];
-      if (came == 0) continue;
-      const int noticed = asked_.noticed ? asked_.noticed(signal) : 0;
-      if (std::max(noticed, passed_[i].sent) >= came) continue;
-      if (passed_[i].seen != came) {
-        passed_[i].seen = came;
-        passed_[i].since = Clock::now();
-      }
-      if (seconds_since(passed_[i].since) < kGrace_s) {
-        waiting_to_pass_ = true;
-        continue;
-      }
-      // One by one: two at once are one to the trainer.
+    const auto came = [this](int signal) { return inbox_.count(signal); };
+    const auto noticed = [this](int signal) {
+      return asked_.noticed ? asked_.noticed(signal) : 0;
+    };
+    for (const int signal : relay_.due(came, noticed, seconds_since(begun_)))
       ::kill(pid_, signal);
-      passed_[i].sent = std::max(noticed, passed_[i].sent) + 1;
-      passed_[i].since = Clock::now();
-      waiting_to_pass_ = waiting_to_pass_ || passed_[i].sent < came;
-    }
   }
 
   void gauge() {
@@ -285,15 +264,8 @@ class Supervisor {
     }
   }
 
-  static constexpr double kGrace_s = 0.2;
-
-  struct Passed {
-    int seen = 0;
-    int sent = 0;
-    Clock::time_point since{};
-  };
-
   const TrainerStart& asked_;
+  const Clock::time_point begun_ = Clock::now();
   Inbox inbox_;
   Patience patience_;
   Whereabouts where_; // when it died last
@@ -306,9 +278,7 @@ class Supervisor {
   std::optional<std::int64_t> kills_before_;
   KernelLog kernel_; // since its start
   std::size_t aside_before_ = 0;
-  std::array<int, Inbox::kPassedOn.size()> counted_{};
-  std::array<Passed, Inbox::kPassedOn.size()> passed_{};
-  bool waiting_to_pass_ = false;
+  SignalRelay relay_;
 };
 
 } // namespace

@@ -17,6 +17,7 @@ namespace {
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 Config from(const std::string& toml) {
   return load_text(toml, "net.toml", {}).config;
@@ -133,11 +134,7 @@ TEST(Config, what_the_plan_may_choose_is_asked_for_by_name) {
   EXPECT_EQ(from("").layout, "auto");
   EXPECT_EQ(from("").plan.seconds, 10);
   for (const char* bad :
-       {"layout=nhwc",
-        "precision=fp64",
-        "kernels=fast",
-        "plan.seconds=-1",
-        "plan.cache=maybe"})
+       {"layout=nhwc", "precision=fp64", "plan.seconds=-1", "plan.cache=maybe"})
     EXPECT_THAT(message([&] { with(bad); }), HasSubstr("is not")) << bad;
 }
 
@@ -241,6 +238,44 @@ TEST(Config, a_wrong_value_says_what_is_expected) {
         "memory.budget=1e30GiB",
         "data.augment=random"})
     EXPECT_THAT(message([&] { with(bad); }), HasSubstr("is not")) << bad;
+}
+
+TEST(Config, one_name_or_a_list_of_them) {
+  const Names both({"cifar", "jitter"});
+  EXPECT_EQ(
+      from("[data]\naugment = [\"cifar\", \"jitter\"]\n").data.augment, both);
+  for (const char* written :
+       {"data.augment=cifar,jitter",
+        "data.augment=cifar, jitter",
+        "data.augment=[\"cifar\", \"jitter\"]"})
+    EXPECT_EQ(with(written).data.augment, both) << written;
+  for (const char* written :
+       {"data.augment=cifar",
+        "data.augment=\"cifar\"",
+        "data.augment=[\"cifar\"]"})
+    EXPECT_EQ(with(written).data.augment, Names("cifar")) << written;
+  EXPECT_THAT(
+      message([] { with("data.augment=cifar,jiter"); }),
+      HasSubstr("did you mean jitter?"));
+  for (const char* bad :
+       {"data.augment=[]",
+        "data.augment=",
+        "data.augment=[1]",
+        "data.augment={a = \"cifar\"}"})
+    EXPECT_THAT(message([&] { with(bad); }), HasSubstr("or a list of them"))
+        << bad;
+}
+
+// Runs of before have the line in their config.toml.
+TEST(Config, a_retired_key_is_read_over_and_no_longer_there) {
+  const Config config = from("seed = 3\nkernels = \"auto\"\n");
+  EXPECT_EQ(config.seed, 3);
+  EXPECT_THAT(to_toml(config), Not(HasSubstr("kernels")));
+  EXPECT_THAT(
+      message([] { from("kernels = \"fast\"\n"); }),
+      HasSubstr("no key kernels"));
+  EXPECT_THAT(
+      message([] { with("kernels=auto"); }), HasSubstr("no key kernels"));
 }
 
 TEST(Config, a_value_where_a_section_stands_and_the_reverse) {

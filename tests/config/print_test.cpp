@@ -31,6 +31,16 @@ TEST(ConfigPrint, a_printed_config_reads_back_the_same) {
   EXPECT_EQ(load_text(to_toml(config), "x", {}).config, config);
 }
 
+TEST(ConfigPrint, one_name_is_written_as_text_and_several_as_a_list) {
+  Config config;
+  config.data.augment = "cifar";
+  EXPECT_THAT(to_toml(config), HasSubstr("\naugment = \"cifar\"\n"));
+  config.data.augment = Names({"cifar", "jitter"});
+  EXPECT_THAT(
+      to_toml(config), HasSubstr("\naugment = [\"cifar\", \"jitter\"]\n"));
+  EXPECT_EQ(load_text(to_toml(config), "x", {}).config, config);
+}
+
 TEST(ConfigPrint, every_key_is_there_once_and_explained) {
   std::set<std::string> seen;
   for (const Field& field : fields()) {

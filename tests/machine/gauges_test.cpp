@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <chrono>
+#include <ctime>
 #include <thread>
 
 namespace temper::machine {
@@ -96,15 +96,14 @@ TEST(Gauges, TheFirstReadHasNoRatesTheSecondDoes) {
   EXPECT_GT(first.available_bytes, 0U);
 
   // Busy on purpose, so that this process's share cannot be nothing.
-  const auto end =
-      std::chrono::steady_clock::now() + std::chrono::milliseconds(60);
+  const std::clock_t begin = std::clock(); // of this process
   volatile unsigned spins = 0;
-  while (std::chrono::steady_clock::now() < end)
+  while (std::clock() - begin < CLOCKS_PER_SEC / 15)
     spins = spins + 1;
   const Sample second = gauges.read();
   EXPECT_GT(second.time_s, first.time_s);
   ASSERT_TRUE(second.process_cpu);
-  EXPECT_GT(*second.process_cpu, 0.01);
+  EXPECT_GT(*second.process_cpu, 0);
   EXPECT_LT(*second.process_cpu, 2 * std::thread::hardware_concurrency());
   ASSERT_TRUE(second.cpu);
   EXPECT_GT(*second.cpu, 0);

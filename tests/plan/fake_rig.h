@@ -2,6 +2,7 @@
 // of memory, without any device.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <map>
@@ -11,6 +12,7 @@
 #include <string>
 
 #include "temper/plan/rig.h"
+#include "temper/plan/worker.h"
 
 namespace temper::plan::fakes {
 
@@ -36,7 +38,13 @@ class Gate {
  public:
   void wait() {
     std::unique_lock lock(mutex_);
+    ++came_;
     opened_.wait(lock, [&] { return open_; });
+  }
+  // How many have come to wait so far.
+  int came() const {
+    const std::lock_guard lock(mutex_);
+    return came_;
   }
   void open() {
     const std::lock_guard lock(mutex_);
@@ -45,10 +53,33 @@ class Gate {
   }
 
  private:
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable opened_;
+  int came_ = 0;
   bool open_ = false;
 };
+
+// Waits for a job until it ends or hangs at the gate; then its time is up on
+// the fake clock.
+inline WaitForJob wait_or_hang(
+    const std::shared_ptr<FakeClock>& clock,
+    const std::shared_ptr<Gate>& gate) {
+  return [clock, gate](
+             std::unique_lock<std::mutex>& lock,
+             std::condition_variable& changed,
+             double seconds,
+             const std::function<bool()>& ended) {
+    const int before = gate->came(); // the job needs the lock to begin
+    while (!ended()) {
+      if (gate->came() > before) {
+        clock->pass(seconds);
+        return false;
+      }
+      changed.wait_for(lock, std::chrono::milliseconds(1));
+    }
+    return true;
+  };
+}
 
 struct Behaviour {
   double step_s = 0.1;

@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <chrono>
+#include <future>
 
 #include "tests/plan/fake_rig.h"
 
@@ -42,25 +41,32 @@ TEST(Worker, what_a_job_holds_is_let_go_on_that_thread) {
 }
 
 TEST(Worker, a_job_that_hangs_is_left_behind_and_the_next_one_runs) {
+  const auto clock = std::make_shared<fakes::FakeClock>();
   const auto gate = std::make_shared<fakes::Gate>();
-  const auto ended = std::make_shared<std::atomic<bool>>(false);
+  const auto ended = std::make_shared<std::promise<void>>();
+  const double before_s = clock->now();
   {
-    Worker worker;
+    Worker worker(fakes::wait_or_hang(clock, gate));
     EXPECT_FALSE(worker.run(
         [gate, ended] {
           gate->wait();
-          *ended = true;
+          ended->set_value();
         },
-        0.02));
+        kLong));
+    EXPECT_EQ(clock->now() - before_s, kLong);
     bool ran = false;
     EXPECT_TRUE(worker.run([&] { ran = true; }, kLong));
     EXPECT_TRUE(ran);
-    EXPECT_FALSE(*ended);
   } // does not wait for what hangs
   gate->open();
-  for (int i = 0; i < 1000 && !*ended; ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  EXPECT_TRUE(*ended);
+  ended->get_future().get();
+}
+
+TEST(Worker, a_deadline_in_real_time_passes) {
+  const auto gate = std::make_shared<fakes::Gate>();
+  Worker worker;
+  EXPECT_FALSE(worker.run([gate] { gate->wait(); }, 0.001));
+  gate->open();
 }
 
 } // namespace

@@ -180,8 +180,6 @@ std::vector<std::string> broken_rules(
       R"(\b(exit|_exit|_Exit|quick_exit|abort|terminate)\s*\()");
   static const std::regex system_switch(
       R"(^\s*#\s*(if|ifdef|ifndef|elif).*\b(__APPLE__|__linux__|__MACH__)\b)");
-  constexpr int kLongest = 500;
-
   std::vector<std::string> broken;
   const auto report = [&](int line, const std::string& rule) {
     broken.push_back(cat("temper/", file.path, ":", line, ": ", rule));
@@ -212,8 +210,8 @@ std::vector<std::string> broken_rules(
     if (kMayExit.count(file.path) == 0 && std::regex_search(code, leave))
       report(number, "leaving the program is up to main");
   }
-  if (number > kLongest)
-    report(number, cat("longer than ", kLongest, " lines"));
+  const std::string long_one = too_long(file);
+  if (!long_one.empty()) report(number, long_one);
   return broken;
 }
 
@@ -241,6 +239,12 @@ std::vector<std::string> broken_comments(const SourceFile& file) {
             "\" does not say of what it speaks"));
   }
   return broken;
+}
+
+std::string too_long(const SourceFile& file) {
+  constexpr int kLongest = 500;
+  const auto lines = std::count(file.text.begin(), file.text.end(), '\n');
+  return lines > kLongest ? cat("longer than ", kLongest, " lines") : "";
 }
 
 std::vector<std::string> broken_privacy(const std::vector<SourceFile>& tree) {

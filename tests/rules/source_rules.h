@@ -26,6 +26,9 @@ std::vector<std::string> broken_rules(
 // as one comment; one at the end of a line of code goes on from its name.
 std::vector<std::string> broken_comments(const SourceFile& file);
 
+// Empty: a file of code is short enough.
+std::string too_long(const SourceFile& file);
+
 // Includes of a header from outside the room or corner that its opening comment
 // names in a line of its own: "// Private to data/loader."
 std::vector<std::string> broken_privacy(const std::vector<SourceFile>& tree);

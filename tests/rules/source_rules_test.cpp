@@ -50,6 +50,13 @@ TEST(SourceRules, CommentsOfHeadersHaveASubjectInTheWholeTree) {
     EXPECT_THAT(broken_comments(file), IsEmpty());
 }
 
+TEST(SourceRules, TestsAreShortFilesToo) {
+  const auto tree = source_tree("tests");
+  EXPECT_GT(tree.size(), 200U);
+  for (const SourceFile& file : tree)
+    EXPECT_EQ(too_long(file), "") << "tests/" << file.path;
+}
+
 TEST(SourceRules, EveryArrowOfTheTableIsUsed) {
   EXPECT_THAT(unused_arrows(source_tree("temper")), IsEmpty());
 }

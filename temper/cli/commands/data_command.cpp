@@ -54,7 +54,7 @@ constexpr Flag kFlags[]{
     {"--augment",
      "data.augment",
      "PRESET",
-     "show: none, cifar, imagenet or strong"},
+     "show: none, cifar, imagenet or strong, and jitter: cifar,jitter"},
     {"--seed", "seed", "N", "of the order, the split and show"},
 };
 
@@ -85,7 +85,8 @@ class DataCommand : public Command {
         "kept (model.freeze); with --clear it is removed.\n\n" +
             sources_text() +
             "\n\nA path alone is enough where its kind is evident: photos, "
-            "house.csv.",
+            "house.csv.\n\n" +
+            augmentations_text(),
         {{"temper data get cifar10", "download CIFAR-10"},
          {"temper data check photos", "is everything in it usable?"},
          {"temper data check house.csv --set target=price",
@@ -172,6 +173,14 @@ class DataCommand : public Command {
       text +=
           cat(text.back() == ':' ? " " : "; ", kind.name, " (", kind.help, ")");
     return text + ".";
+  }
+
+  static std::string augmentations_text() {
+    std::string text = "Augmentations:";
+    for (const auto& preset : data::presets())
+      text += cat(
+          text.back() == ':' ? " " : "; ", preset.name, " (", preset.help, ")");
+    return text + ". Several go together: cifar,jitter.";
   }
 
   // [data] as the flags and --set have it.
@@ -295,7 +304,7 @@ class DataCommand : public Command {
     options.seed = static_cast<std::uint64_t>(config.seed);
     options.epoch = epoch_;
     const auto augment = data::make_augment(
-        config.data.augment,
+        config.data.augment.list,
         part_ == "train",
         static_cast<int>(config.data.image_size),
         source.info());

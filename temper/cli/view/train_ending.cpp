@@ -133,7 +133,7 @@ std::string against_overfitting(
   if (images && config.data.augment == "none")
     return plan.input_shape[1] < 96 ? "--set data.augment=cifar"
                                     : "--set data.augment=imagenet";
-  if (images && config.data.augment != "strong")
+  if (images && !config.data.augment.has("strong"))
     return "--set data.augment=strong";
   return "--set optimizer.weight_decay=0.1";
 }

@@ -122,24 +122,6 @@ ImageFormat sniff_image(Bytes bytes) {
   return ImageFormat::unknown;
 }
 
-ImageHeader read_image_header(Bytes bytes) {
-  switch (sniff_image(bytes)) {
-    case ImageFormat::jpeg:
-      return jpeg_header(bytes);
-    case ImageFormat::png:
-      return png_header(bytes);
-    case ImageFormat::webp:
-      return webp_header(bytes);
-    case ImageFormat::bmp:
-      return bmp_header(bytes);
-    case ImageFormat::pnm:
-      return pnm_header(bytes);
-    case ImageFormat::unknown:
-      break;
-  }
-  refuse_unknown(bytes);
-}
-
 void decode_image(
     Bytes bytes,
     const DecodeOptions& options,

@@ -23,17 +23,6 @@ const char* to_string(ImageFormat format);
 
 ImageFormat sniff_image(Bytes bytes);
 
-struct ImageHeader {
-  ImageFormat format = ImageFormat::unknown;
-  int width = 0;
-  int height = 0;
-  // The number that decoding gives unless another is asked for: 1 (grey) or 3.
-  int channels = 0;
-};
-
-// Reads no further than the header. Throws BadSample.
-ImageHeader read_image_header(Bytes bytes);
-
 struct DecodeOptions {
   int channels = 0; // 1 or 3; 0: as stored
   // Checked before any memory is taken.

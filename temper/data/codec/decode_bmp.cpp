@@ -172,16 +172,6 @@ bool is_565(const BmpLayout& layout) {
 
 } // namespace
 
-ImageHeader bmp_header(Bytes bytes) {
-  const BmpLayout layout = read_bmp_layout(bytes);
-  check_size(layout.width, layout.height, {});
-  return {
-      ImageFormat::bmp,
-      static_cast<int>(layout.width),
-      static_cast<int>(layout.height),
-      3};
-}
-
 void decode_bmp(Bytes bytes, const DecodeOptions& options, Image& out) {
   const BmpLayout layout = read_bmp_layout(bytes);
   check_size(layout.width, layout.height, options);

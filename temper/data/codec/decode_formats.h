@@ -37,12 +37,6 @@ inline std::uint8_t clip_to_byte(unsigned value) {
   return static_cast<std::uint8_t>(value < 255 ? value : 255);
 }
 
-ImageHeader jpeg_header(Bytes bytes);
-ImageHeader png_header(Bytes bytes);
-ImageHeader webp_header(Bytes bytes);
-ImageHeader bmp_header(Bytes bytes);
-ImageHeader pnm_header(Bytes bytes);
-
 void decode_jpeg(Bytes, const DecodeOptions&, Image& out, int& warnings);
 void decode_png(Bytes, const DecodeOptions&, Image& out, int& warnings);
 void decode_webp(Bytes, const DecodeOptions&, Image& out);

@@ -157,16 +157,6 @@ constexpr std::int64_t kMostPixelsPerByte = std::int64_t{8} * 64 * 16;
 
 } // namespace
 
-ImageHeader jpeg_header(Bytes bytes) {
-  Session session(bytes);
-  const jpeg_decompress_struct& jpeg = session.jpeg();
-  return {
-      ImageFormat::jpeg,
-      static_cast<int>(jpeg.image_width),
-      static_cast<int>(jpeg.image_height),
-      jpeg.num_components == 1 ? 1 : 3};
-}
-
 void decode_jpeg(
     Bytes bytes,
     const DecodeOptions& options,

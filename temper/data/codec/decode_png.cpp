@@ -188,16 +188,6 @@ void look_up(
 
 } // namespace
 
-ImageHeader png_header(Bytes bytes) {
-  const Ihdr header = read_ihdr(bytes);
-  check_size(header.width, header.height, {});
-  return {
-      ImageFormat::png,
-      static_cast<int>(header.width),
-      static_cast<int>(header.height),
-      is_grey(header.colour) ? 1 : 3};
-}
-
 void decode_png(
     Bytes bytes,
     const DecodeOptions& options,

@@ -137,12 +137,6 @@ void decode_raw(const std::uint8_t* from, const PnmLayout& layout, Image& out) {
 
 } // namespace
 
-ImageHeader pnm_header(Bytes bytes) {
-  const PnmLayout layout = read_pnm_layout(bytes);
-  check_size(layout.width, layout.height, {});
-  return {ImageFormat::pnm, layout.width, layout.height, layout.channels()};
-}
-
 void decode_pnm(
     Bytes bytes,
     const DecodeOptions& options,

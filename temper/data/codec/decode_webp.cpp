@@ -21,11 +21,6 @@ WebPBitstreamFeatures read_features(Bytes bytes) {
 
 } // namespace
 
-ImageHeader webp_header(Bytes bytes) {
-  const WebPBitstreamFeatures features = read_features(bytes);
-  return {ImageFormat::webp, features.width, features.height, 3};
-}
-
 void decode_webp(Bytes bytes, const DecodeOptions& options, Image& out) {
   const WebPBitstreamFeatures features = read_features(bytes);
   check_size(features.width, features.height, options);

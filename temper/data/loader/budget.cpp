@@ -1,7 +1,5 @@
 #include "temper/data/loader/budget.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "temper/base/error.h"
@@ -9,17 +7,6 @@
 #include "temper/base/text.h"
 
 namespace temper::data {
-
-std::uint64_t default_budget_bytes() {
-  constexpr std::uint64_t kMost = std::uint64_t{512} << 20;
-  constexpr std::uint64_t kParts = 20; // 5 %
-  const auto pages = ::sysconf(_SC_PHYS_PAGES);
-  const auto page_bytes = ::sysconf(_SC_PAGESIZE);
-  if (pages <= 0 || page_bytes <= 0) return kMost;
-  const auto memory_bytes = static_cast<std::uint64_t>(pages) *
-      static_cast<std::uint64_t>(page_bytes);
-  return std::min(kMost, memory_bytes / kParts);
-}
 
 std::uint64_t scratch_bytes(
     const SourceInfo& info,

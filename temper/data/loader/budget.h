@@ -11,9 +11,6 @@
 
 namespace temper::data {
 
-// min(512 MiB, 5 % of this machine's memory).
-std::uint64_t default_budget_bytes();
-
 // The bytes that one worker needs beside the batches: a decoded image, a spare
 // one and its encoded bytes. A guess where the sizes of images are not known.
 std::uint64_t scratch_bytes(const SourceInfo& info, const SampleLayout& layout);

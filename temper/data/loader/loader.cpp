@@ -57,8 +57,4 @@ std::string Loader::in_hand() const {
   return body_->in_hand();
 }
 
-void Loader::set_tuning(int workers, int depth) {
-  body_->set_tuning(workers, depth);
-}
-
 } // namespace temper::data

@@ -43,12 +43,14 @@ struct LoaderOptions {
   int workers = 0;
   // Batches in memory, the one in the consumer's hands included.
   int depth = 0;
-  std::uint64_t memory_bytes = 0; // 0: min(512 MiB, 5 % of memory)
+  // The bytes that batches and workers may take, and the number of cores: the
+  // caller knows the machine's limits.
+  std::uint64_t memory_bytes = std::uint64_t{512} << 20;
+  int cores = 1;
   bool autotune = true;
-  int cores = 0; // that workers may use; 0: those of this process
   double tune_window_s = 1;
-  // The file of settled values, and the machine they are for; empty: none is
-  // kept.
+  // The file of settled values, kept from run to run, and the machine they are
+  // for; empty: none is kept.
   std::filesystem::path tuning_file;
   std::string machine_key;
 };
@@ -136,9 +138,6 @@ class Loader {
   // The samples that workers are busy with now, by name: what to look at when
   // no batch comes. From any thread, next() being under way or not.
   std::string in_hand() const;
-  // Changes both at once, at any time, and ends the autotuning. Error when the
-  // memory budget does not allow it.
-  void set_tuning(int workers, int depth);
 
  private:
   class Body;

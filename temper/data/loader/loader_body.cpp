@@ -83,15 +83,9 @@ Loader::Body::Body(
       bad_(options_.bad) {
   if (layout_.input_count == 0) find_image_size(layout_, *source_, augment_);
   limits_ = tune_limits(source_->info(), layout_, batch_, options_);
-  TuneStart chosen = start_tuning(
-      limits_,
-      {options_.machine_key,
-       source_->info().name,
-       batch_,
-       augment_ ? augment_->hash() : 0},
-      options_);
-  tuning_ = chosen.tuning;
-  pace_ = std::move(chosen.pace);
+  tuning_ = start_tuning(limits_, options_);
+  if (options_.autotune && !(limits_.fixed_workers && limits_.fixed_depth))
+    measure_from(tuning_);
   task_ = std::make_unique<SampleTask>(
       source_, std::make_shared<SampleWriter>(layout_, augment_), options_.bad);
   ring_ = std::make_unique<Ring>(layout_, batch_, tuning_.depth);
@@ -116,6 +110,36 @@ void Loader::Body::halt() {
   running_ = false;
 }
 
+void Loader::Body::measure_from(Tuning tuning) {
+  pace_.emplace(tuning, limits_, options_.tune_window_s, [this](Tuning after) {
+    if (tuning_key_) save_tuning(options_.tuning_file, *tuning_key_, after);
+  });
+}
+
+// With the first epoch, not before: what memory is planned for must not depend
+// on what is remembered, and the data has been summed up by then.
+void Loader::Body::recall_tuning() {
+  if (!pace_ || tuning_key_ || options_.tuning_file.empty()) return;
+  tuning_key_ = TuningKey{
+      options_.machine_key,
+      source_->info().name,
+      source_->fingerprint(),
+      batch_,
+      augment_ ? augment_->hash() : 0,
+      layout_.input_bytes()};
+  const auto known = load_tuning(options_.tuning_file, *tuning_key_);
+  if (!known) return;
+  const Tuning tuning = within(limits_, *known, tuning_);
+  measure_from(tuning);
+  change_tuning(tuning);
+  log::detail(
+      cat("input: ",
+          plural(tuning_.workers, "worker"),
+          ", depth ",
+          tuning_.depth,
+          ", as remembered"));
+}
+
 void Loader::Body::start(std::uint32_t epoch, std::int64_t consumed) {
   if (consumed < 0 || consumed > size_)
     throw Error(
@@ -131,6 +155,7 @@ void Loader::Body::start(std::uint32_t epoch, std::int64_t consumed) {
   handed_out_ = 0;
   bad_.begin_epoch();
   failure_ = nullptr;
+  recall_tuning();
   std::int64_t end = size_;
   if (options_.drop_last) end -= (size_ - consumed) % options_.batch;
   task_->begin(Order(size_, options_.shuffle, seed_, epoch), seed_, epoch);
@@ -166,9 +191,12 @@ void Loader::Body::pace(int samples) {
     return;
   }
   const auto tuning = pace_->batch(taker_.last_wait_s(), samples, busy_s);
-  if (!tuning) return;
+  if (tuning) change_tuning(*tuning);
+}
+
+void Loader::Body::change_tuning(Tuning tuning) {
   try {
-    apply(*tuning);
+    apply(tuning);
   } catch (const Error& error) {
     // It ran without; it can go on without.
     log::detail(cat("[data] tuning ends: ", error.what()));
@@ -259,19 +287,6 @@ void Loader::Body::apply(Tuning tuning) {
   tuning_.depth = tuning.depth;
   pool_->set_workers(tuning.workers);
   tuning_.workers = pool_->workers();
-}
-
-void Loader::Body::set_tuning(int workers, int depth) {
-  if (workers < 1 || workers > WorkerPool::kMostWorkers || depth < 1 ||
-      depth > Ring::kMostDepth)
-    throw Error(cat(
-        "[data] a loader with ", workers, " workers and depth ", depth, "."));
-  TuneLimits fixed = limits_;
-  fixed.fixed_workers = true;
-  fixed.fixed_depth = true;
-  const Tuning tuning = fit_budget({workers, depth}, fixed);
-  pace_.reset();
-  apply(tuning);
 }
 
 } // namespace temper::data

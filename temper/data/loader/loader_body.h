@@ -14,6 +14,7 @@
 #include "temper/data/loader/sample_task.h"
 #include "temper/data/loader/worker_pool.h"
 #include "temper/data/tune/loader_tuner.h"
+#include "temper/data/tune/tuning_memory.h"
 
 namespace temper::data {
 
@@ -33,7 +34,6 @@ class Loader::Body {
   void resume(const LoaderState& state);
   LoaderStats stats() const;
   std::string in_hand() const;
-  void set_tuning(int workers, int depth);
   const SampleLayout& layout() const {
     return layout_;
   }
@@ -44,6 +44,9 @@ class Loader::Body {
   void pace(int samples);
   void end_epoch();
   const HostBatch* hand_out(RingBatch& batch, int size);
+  void measure_from(Tuning tuning);
+  void recall_tuning();
+  void change_tuning(Tuning tuning); // ends the tuning where it fails
   void apply(Tuning tuning);
 
   std::shared_ptr<const IndexedSource> source_;
@@ -54,7 +57,8 @@ class Loader::Body {
   int batch_; // samples in a full one
   Tuning tuning_;
   TuneLimits limits_;
-  std::optional<LoaderTuner> pace_;
+  std::optional<LoaderTuner> pace_; // no value: all is fixed
+  std::optional<TuningKey> tuning_key_; // no value: nothing is remembered
   std::unique_ptr<SampleTask> task_;
   std::unique_ptr<Ring> ring_;
   std::vector<Scratch> scratch_; // each its worker's own

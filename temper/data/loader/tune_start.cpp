@@ -1,7 +1,6 @@
 #include "temper/data/loader/tune_start.h"
 
 #include <algorithm>
-#include <thread>
 
 #include "temper/base/error.h"
 #include "temper/base/text.h"
@@ -18,12 +17,7 @@ void check_range(const char* option, int value, int most) {
   if (value < 0 || value > most)
     throw Error(
         cat("[data] ", option, " = ", value, "."),
-        cat("Give 1 to ", most, ", or 0."));
-}
-
-int usable_cores(const LoaderOptions& options) {
-  if (options.cores > 0) return options.cores;
-  return static_cast<int>(std::thread::hardware_concurrency());
+        cat("Give 1 to ", most, "; 0 leaves it to the loader."));
 }
 
 } // namespace
@@ -39,13 +33,12 @@ TuneLimits tune_limits(
   limits.fixed_workers = options.workers > 0;
   limits.fixed_depth = options.depth > 0;
   limits.most_workers =
-      std::clamp(usable_cores(options) - 1, 1, WorkerPool::kMostWorkers);
+      std::clamp(options.cores - 1, 1, WorkerPool::kMostWorkers);
   limits.most_depth = Ring::kMostDepth;
   limits.batch_bytes = layout.batch_bytes(batch) +
       static_cast<std::uint64_t>(batch) * sizeof(std::int64_t);
   limits.scratch_bytes = scratch_bytes(info, layout);
-  limits.budget_bytes =
-      options.memory_bytes > 0 ? options.memory_bytes : default_budget_bytes();
+  limits.budget_bytes = options.memory_bytes;
   return limits;
 }
 
@@ -55,26 +48,21 @@ Tuning start_single(const TuneLimits& limits, const LoaderOptions& options) {
   return fit_budget({1, options.depth > 0 ? options.depth : kFirstDepth}, one);
 }
 
-TuneStart start_tuning(
-    const TuneLimits& limits,
-    const TuningKey& key,
-    const LoaderOptions& options) {
+Tuning start_tuning(const TuneLimits& limits, const LoaderOptions& options) {
   Tuning wanted{
-      std::clamp(usable_cores(options) / 2, 1, limits.most_workers),
-      kFirstDepth};
-  if (options.autotune && !options.tuning_file.empty())
-    if (const auto known = load_tuning(options.tuning_file, key))
-      wanted = {
-          std::min(known->workers, limits.most_workers),
-          std::min(known->depth, limits.most_depth)};
+      std::clamp(options.cores / 2, 1, limits.most_workers), kFirstDepth};
   if (limits.fixed_workers) wanted.workers = options.workers;
   if (limits.fixed_depth) wanted.depth = options.depth;
-  TuneStart start;
-  start.tuning = fit_budget(wanted, limits);
-  if (options.autotune && !(limits.fixed_workers && limits.fixed_depth))
-    start.pace.emplace(
-        start.tuning, limits, options.tune_window_s, options.tuning_file, key);
-  return start;
+  return fit_budget(wanted, limits);
+}
+
+Tuning within(const TuneLimits& limits, Tuning remembered, Tuning fixed) {
+  Tuning wanted{
+      std::min(remembered.workers, limits.most_workers),
+      std::min(remembered.depth, limits.most_depth)};
+  if (limits.fixed_workers) wanted.workers = fixed.workers;
+  if (limits.fixed_depth) wanted.depth = fixed.depth;
+  return fit_budget(wanted, limits);
 }
 
 } // namespace temper::data

@@ -1,15 +1,13 @@
-// The start of a loader's tuning: how much it may use, how much of that it
-// takes at first, and whether it goes on measuring. Used by the loaders.
+// The start of a loader's tuning: how much it may use, and how much of that it
+// takes at first. Used by the loaders.
 // Private to data/loader.
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
 #include "temper/data/loader/loader.h"
 #include "temper/data/loader/sample_layout.h"
 #include "temper/data/tune/autotune.h"
-#include "temper/data/tune/loader_tuner.h"
 
 namespace temper::data {
 
@@ -25,16 +23,12 @@ TuneLimits tune_limits(
 // once.
 Tuning start_single(const TuneLimits& limits, const LoaderOptions& options);
 
-struct TuneStart {
-  Tuning tuning;
-  std::optional<LoaderTuner> pace; // no value when all is fixed
-};
+// The values that a loader of several threads begins with when none are
+// remembered.
+Tuning start_tuning(const TuneLimits& limits, const LoaderOptions& options);
 
-// The values to begin with: those the key had settled on in an earlier run,
-// where that is known.
-TuneStart start_tuning(
-    const TuneLimits& limits,
-    const TuningKey& key,
-    const LoaderOptions& options);
+// The values that an earlier run settled on, cut to the limits of this one;
+// those that the options fix are taken from `fixed`.
+Tuning within(const TuneLimits& limits, Tuning remembered, Tuning fixed);
 
 } // namespace temper::data

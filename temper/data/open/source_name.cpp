@@ -26,6 +26,13 @@ std::vector<std::string> keys() {
   return all;
 }
 
+// "csv:PATH" of "csv:".
+std::string shown_name(const std::string& key) {
+  for (const SourceKind& kind : source_kinds())
+    if (starts_with(kind.name, key)) return kind.name;
+  return key;
+}
+
 bool has_kind(const std::string& name) {
   for (const std::string& key : keys())
     if (key.back() == ':' ? name.starts_with(key) : name == key) return true;
@@ -82,11 +89,8 @@ void refuse_source_name(const std::string& name) {
   std::error_code unreadable;
   std::string hint;
   if (const auto close = nearest(word, keys()))
-    hint =
-        cat("Did you mean ",
-            *close,
-            close->back() == ':' ? (rest.empty() ? "PATH" : rest) : "",
-            "?");
+    hint = cat(
+        "Did you mean ", rest.empty() ? shown_name(*close) : *close, rest, "?");
   else if (fs::exists(name, unreadable))
     hint =
         cat("Say what it is by the kind before its path: ",

@@ -1,7 +1,6 @@
 #include "temper/data/transform/colour.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "temper/base/error.h"
@@ -10,26 +9,6 @@
 
 namespace temper::data {
 
-void ToRgb::apply(Image& image, Image& spare, RandomStream&) const {
-  if (image.channels() == 3) return;
-  convert_to_rgb(image, spare);
-  std::swap(image, spare);
-}
-
-std::string ToRgb::describe() const {
-  return "to_rgb()";
-}
-
-void ToGrey::apply(Image& image, Image& spare, RandomStream&) const {
-  if (image.channels() == 1) return;
-  convert_to_grey(image, spare);
-  std::swap(image, spare);
-}
-
-std::string ToGrey::describe() const {
-  return "to_grey()";
-}
-
 ColourJitter::ColourJitter(JitterRange range) : range_(range) {
   check(
       range.brightness >= 0 && range.contrast >= 0 && range.saturation >= 0 &&
@@ -37,30 +16,34 @@ ColourJitter::ColourJitter(JitterRange range) : range_(range) {
       "a jitter is not negative, and that of the hue at most half a turn");
 }
 
+void apply_jitter(Image& image, const JitterRange& range, const Jitter& drawn) {
+  for (const int operation : drawn.order) {
+    if (operation == 0 && range.brightness > 0) {
+      adjust_brightness(image, drawn.brightness);
+    } else if (operation == 1 && range.contrast > 0) {
+      adjust_contrast(image, drawn.contrast);
+    } else if (operation == 2 && range.saturation > 0) {
+      adjust_saturation(image, drawn.saturation);
+    } else if (operation == 3 && range.hue > 0) {
+      adjust_hue(image, drawn.turn);
+    }
+  }
+}
+
 void ColourJitter::apply(Image& image, Image&, RandomStream& random) const {
-  std::array<int, 4> order{0, 1, 2, 3};
+  Jitter drawn;
   for (std::uint32_t left = 4; left > 1; --left) {
-    std::swap(order[left - 1], order[random.below(left)]);
+    std::swap(drawn.order[left - 1], drawn.order[random.below(left)]);
   }
   // Always four draws, so that leaving one out does not shift the others.
   const auto factor = [&](double x) {
     return random.uniform(std::max(0.0, 1 - x), 1 + x);
   };
-  const double brightness = factor(range_.brightness);
-  const double contrast = factor(range_.contrast);
-  const double saturation = factor(range_.saturation);
-  const double turn = random.uniform(-range_.hue, range_.hue);
-  for (const int operation : order) {
-    if (operation == 0 && range_.brightness > 0) {
-      adjust_brightness(image, brightness);
-    } else if (operation == 1 && range_.contrast > 0) {
-      adjust_contrast(image, contrast);
-    } else if (operation == 2 && range_.saturation > 0) {
-      adjust_saturation(image, saturation);
-    } else if (operation == 3 && range_.hue > 0) {
-      adjust_hue(image, turn);
-    }
-  }
+  drawn.brightness = factor(range_.brightness);
+  drawn.contrast = factor(range_.contrast);
+  drawn.saturation = factor(range_.saturation);
+  drawn.turn = random.uniform(-range_.hue, range_.hue);
+  apply_jitter(image, range_, drawn);
 }
 
 std::string ColourJitter::describe() const {

@@ -193,28 +193,4 @@ void equalize(Image& image) {
   });
 }
 
-void convert_to_grey(const Image& image, Image& out) {
-  out.reshape(image.width(), image.height(), 1);
-  const std::uint8_t* in = image.pixels();
-  std::uint8_t* to = out.pixels();
-  const std::size_t pixels = out.bytes();
-  for (std::size_t i = 0; i < pixels; ++i) {
-    to[i] = image.channels() == 3 ? luminance(in + 3 * i) : in[i];
-  }
-}
-
-void convert_to_rgb(const Image& image, Image& out) {
-  out.reshape(image.width(), image.height(), 3);
-  const std::uint8_t* in = image.pixels();
-  std::uint8_t* to = out.pixels();
-  if (image.channels() == 3) {
-    std::memcpy(to, in, out.bytes());
-    return;
-  }
-  const std::size_t pixels = image.bytes();
-  for (std::size_t i = 0; i < pixels; ++i) {
-    to[3 * i] = to[3 * i + 1] = to[3 * i + 2] = in[i];
-  }
-}
-
 } // namespace temper::data

@@ -26,8 +26,4 @@ void invert(Image& image);
 void autocontrast(Image& image);
 void equalize(Image& image);
 
-// Luminance and back. The image is written into `out`.
-void convert_to_grey(const Image& image, Image& out);
-void convert_to_rgb(const Image& image, Image& out);
-
 } // namespace temper::data

@@ -6,6 +6,7 @@
 
 #include "temper/base/nearest.h"
 #include "temper/base/text.h"
+#include "temper/data/transform/colour.h"
 #include "temper/data/transform/crop.h"
 #include "temper/data/transform/flip.h"
 #include "temper/data/transform/rand_augment.h"
@@ -16,6 +17,8 @@ namespace {
 
 constexpr int kImagenetSize = 224;
 constexpr double kErase = 0.25; // torchvision's newer recipes: 0.1 to 0.25
+// Brightness, contrast, saturation and hue, as most recipes have them.
+constexpr JitterRange kJitter{0.4, 0.4, 0.4, 0.1};
 
 struct Size {
   int width;
@@ -47,69 +50,127 @@ void add_fitting(
   add(augment, CentreCrop(size.width, size.height));
 }
 
-void add_none(
-    Augment& augment,
-    Size size,
-    const SourceInfo& source,
-    Filter filter) {
-  if (size.width == 0) return; // whatever comes, all must be equal
-  add_fitting(augment, size, 1.0, source, filter);
+// What a part of an augmentation knows.
+struct Frame {
+  bool train;
+  Size size; // of what comes out; 0: as it comes in
+  const SourceInfo& source;
+  Filter filter;
+};
+
+void add_none(Augment& augment, const Frame& frame) {
+  if (frame.size.width == 0) return; // whatever comes, all must be equal
+  add_fitting(augment, frame.size, 1.0, frame.source, frame.filter);
 }
 
-void add_cifar(
-    Augment& augment,
-    bool train,
-    Size size,
-    const SourceInfo& source,
-    Filter filter) {
-  add_fitting(augment, size, 1.0, source, filter);
-  if (!train) return;
+void add_cifar(Augment& augment, const Frame& frame) {
+  const Size size = frame.size;
+  add_fitting(augment, size, 1.0, frame.source, frame.filter);
+  if (!frame.train) return;
   // 4 for 32 pixels.
   const int padding = std::max(1, std::min(size.width, size.height) / 8);
   add(augment, RandomCrop(size.width, size.height, padding));
   add(augment, HorizontalFlip());
 }
 
-void add_imagenet(
-    Augment& augment,
-    bool train,
-    Size size,
-    const SourceInfo& source,
-    Filter filter) {
-  if (train) {
-    add(augment, RandomResizedCrop(size.width, size.height, {}, filter));
+void add_imagenet(Augment& augment, const Frame& frame) {
+  const Size size = frame.size;
+  if (frame.train) {
+    add(augment, RandomResizedCrop(size.width, size.height, {}, frame.filter));
     add(augment, HorizontalFlip());
   } else {
     // 256 for 224.
-    add_fitting(augment, size, 256.0 / 224.0, source, filter);
+    add_fitting(augment, size, 256.0 / 224.0, frame.source, frame.filter);
   }
 }
 
-void add_strong(
-    Augment& augment,
-    bool train,
-    Size size,
-    const SourceInfo& source,
-    Filter filter) {
+void add_strong(Augment& augment, const Frame& frame) {
   // Small pictures of one size are shifted, photographs are cut.
-  const bool small = !varies(source) && source.width <= 64;
+  const bool small = !varies(frame.source) && frame.source.width <= 64;
   if (small) {
-    add_cifar(augment, train, size, source, filter);
+    add_cifar(augment, frame);
   } else {
-    add_imagenet(augment, train, size, source, filter);
+    add_imagenet(augment, frame);
   }
-  if (!train) return;
+  if (!frame.train) return;
   add(augment, RandAugment());
   augment.erase_probability = kErase;
 }
 
-Size output_size(
-    const std::string& preset,
-    int image_size,
-    const SourceInfo& source) {
+void add_jitter(Augment& augment, const Frame& frame) {
+  if (frame.train) add(augment, ColourJitter(kJitter));
+}
+
+struct Part {
+  Preset shown;
+  // It says which part of an image is seen and how large it becomes.
+  bool frames;
+  void (*add)(Augment&, const Frame&);
+};
+
+const std::vector<Part>& parts() {
+  static const std::vector<Part> kParts{
+      {{"none", "the images as they are, resized where data.image_size asks"},
+       true,
+       add_none},
+      {{"cifar", "random crop with padding (4 for 32 pixels) and flip"},
+       true,
+       add_cifar},
+      {{"imagenet", "random resized crop and flip; 256 to 224 in validation"},
+       true,
+       add_imagenet},
+      {{"strong", "crop and flip, RandAugment, random erasing"},
+       true,
+       add_strong},
+      {{"jitter", "brightness, contrast, saturation and hue, at random"},
+       false,
+       add_jitter},
+  };
+  return kParts;
+}
+
+const Part& part_of(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Part& part : parts()) {
+    if (part.shown.name == name) return part;
+    names.push_back(part.shown.name);
+  }
+  const auto close = nearest(name, names);
+  throw Error(
+      cat("[data] unknown augmentation \"", name, "\"."),
+      close ? cat("Did you mean \"", *close, "\"?")
+            : cat("There are ", join(names, ", "), "."));
+}
+
+// In the order of the names, behind "none" where none of them frames.
+std::vector<const Part*> parts_of(const std::vector<std::string>& names) {
+  std::vector<const Part*> found;
+  const Part* frame = nullptr;
+  for (const std::string& name : names) {
+    const Part& part = part_of(name);
+    if (std::find(found.begin(), found.end(), &part) != found.end())
+      throw Error(
+          cat("[data] \"", name, "\" stands twice in data.augment."),
+          "Name it once.");
+    if (part.frames && frame != nullptr)
+      throw Error(
+          cat("[data] data.augment has \"",
+              frame->shown.name,
+              "\" and \"",
+              name,
+              "\", and each of them says how images are cut."),
+          "Take one of them, and what only changes colours: jitter.");
+    if (part.frames) frame = &part;
+    found.push_back(&part);
+  }
+  if (frame == nullptr) found.insert(found.begin(), &part_of("none"));
+  return found;
+}
+
+Size output_size(bool own_size, int image_size, const SourceInfo& source) {
   if (image_size > 0) return {image_size, image_size};
   if (!varies(source)) return {source.width, source.height};
-  if (preset == "none") return {0, 0};
+  if (!own_size) return {0, 0};
   return {kImagenetSize, kImagenetSize};
 }
 
@@ -130,48 +191,42 @@ void set_normalisation(Augment& augment, const SourceInfo& source) {
 } // namespace
 
 const std::vector<Preset>& presets() {
-  static const std::vector<Preset> kPresets{
-      {"none", "the images as they are, resized where data.image_size asks"},
-      {"cifar", "random crop with padding (4 for 32 pixels) and flip"},
-      {"imagenet", "random resized crop and flip; 256 to 224 in validation"},
-      {"strong", "crop and flip, RandAugment, random erasing"},
-  };
+  static const std::vector<Preset> kPresets = [] {
+    std::vector<Preset> shown;
+    for (const Part& part : parts())
+      shown.push_back(part.shown);
+    return shown;
+  }();
   return kPresets;
 }
 
+bool has_own_size(const std::vector<std::string>& names) {
+  for (const std::string& name : names)
+    if (part_of(name).frames && name != "none") return true;
+  return false;
+}
+
 Augment make_augment(
-    const std::string& preset,
+    const std::vector<std::string>& names,
     bool train,
     int image_size,
     const SourceInfo& source,
     Filter filter) {
-  std::vector<std::string> names;
-  for (const auto& known : presets()) {
-    names.push_back(known.name);
-  }
-  if (std::find(names.begin(), names.end(), preset) == names.end()) {
-    const auto close = nearest(preset, names);
-    throw Error(
-        cat("[data] unknown augmentation \"", preset, "\"."),
-        close ? cat("Did you mean \"", *close, "\"?")
-              : cat("There are ", join(names, ", "), "."));
-  }
+  const auto parts = parts_of(names);
   if (source.input != Input::image) {
     throw Error(
         cat("[data] ", source.name, " has no images to augment."),
         "data.augment is for images; leave it at \"none\".");
   }
-  const Size size = output_size(preset, image_size, source);
+  const Size size = output_size(has_own_size(names), image_size, source);
   Augment augment;
-  augment.name = preset;
+  augment.name = join(names, ", ");
   augment.channels = source.channels;
   augment.width = size.width;
   augment.height = size.height;
   set_normalisation(augment, source);
-  if (preset == "none") add_none(augment, size, source, filter);
-  if (preset == "cifar") add_cifar(augment, train, size, source, filter);
-  if (preset == "imagenet") add_imagenet(augment, train, size, source, filter);
-  if (preset == "strong") add_strong(augment, train, size, source, filter);
+  for (const Part* part : parts)
+    part->add(augment, {train, size, source, filter});
   return augment;
 }
 

@@ -12,12 +12,10 @@ LoaderTuner::LoaderTuner(
     Tuning start,
     TuneLimits limits,
     double window_s,
-    std::filesystem::path tuning_file,
-    TuningKey key)
+    std::function<void(Tuning)> settled)
     : tuner_(start, limits),
       window_s_(window_s),
-      tuning_file_(std::move(tuning_file)),
-      key_(std::move(key)) {}
+      settled_(std::move(settled)) {}
 
 void LoaderTuner::begin(double busy_s) {
   last_ = Clock::now();
@@ -47,7 +45,7 @@ LoaderTuner::batch(double wait_s, int samples, double busy_s) {
   if (tuner_.settled() && announced_ != after) {
     announced_ = after;
     log::detail(cat("input: ", tuner_.describe()));
-    if (!tuning_file_.empty()) save_tuning(tuning_file_, key_, after);
+    settled_(after);
   }
   if (after == before) return std::nullopt;
   return after;

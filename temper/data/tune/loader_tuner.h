@@ -1,24 +1,23 @@
 // Measures a loader in windows of a second of its running time and lets the
-// autotuner decide. Says what it settled on and keeps it for the next run.
+// autotuner decide. Says what it settled on.
 #pragma once
 
 #include <chrono>
-#include <filesystem>
+#include <functional>
 #include <optional>
 
 #include "temper/data/tune/autotune.h"
-#include "temper/data/tune/tuning_memory.h"
 
 namespace temper::data {
 
 class LoaderTuner {
  public:
+  // `settled` is called with what it settled on, each time that changes.
   LoaderTuner(
       Tuning start,
       TuneLimits limits,
       double window_s,
-      std::filesystem::path tuning_file,
-      TuningKey key);
+      std::function<void(Tuning)> settled);
 
   // The epoch's first batch is there: before it, the ring was empty, which
   // says nothing about the workers.
@@ -32,8 +31,7 @@ class LoaderTuner {
 
   Autotuner tuner_;
   double window_s_;
-  std::filesystem::path tuning_file_;
-  TuningKey key_;
+  std::function<void(Tuning)> settled_;
   Clock::time_point last_;
   double busy_before_s_ = 0;
   // The measurements of the window under way.

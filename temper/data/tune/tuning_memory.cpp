@@ -40,8 +40,10 @@ std::string TuningKey::text() const {
   Hasher hasher;
   hasher.add(std::string_view(machine));
   hasher.add(std::string_view(source));
+  hasher.add(content);
   hasher.add(static_cast<std::uint64_t>(batch));
   hasher.add(augment_hash);
+  hasher.add(sample_bytes);
   return cat(std::hex, hasher.value());
 }
 

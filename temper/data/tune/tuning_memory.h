@@ -1,6 +1,8 @@
-// The values that the autotuner settled on, kept per machine and pipeline in
-// one small JSON file of the cache directory, so that the next run starts
-// there. Losing or damaging the file costs nothing but the tuning.
+// The values that the autotuner settled on, kept per machine, data and pipeline in one
+// small JSON file of the cache directory, so that the next run starts there.
+// Another machine or other data have another key; of more than a hundred
+// entries the oldest go. Losing or damaging the file costs nothing but the
+// tuning.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +16,11 @@ namespace temper::data {
 
 struct TuningKey {
   std::string machine;
-  std::string source;
+  std::string source; // its name
+  std::uint64_t content = 0; // the source's fingerprint
   int batch = 0;
   std::uint64_t augment_hash = 0;
+  std::uint64_t sample_bytes = 0; // in the batch
 
   std::string text() const;
 };

@@ -108,8 +108,13 @@ struct GraphModule::Body {
   }
 
   void prepare_both() {
-    for (const std::size_t mode : {0U, 1U}) {
+    for (const std::size_t mode : {0U, 1U})
       plans[mode] = prepare(graphs[mode], place, options);
+    fill_frames();
+  }
+
+  void fill_frames() {
+    for (const std::size_t mode : {0U, 1U}) {
       Frame frame = empty_frame(*plans[mode]);
       for (const auto& [slot, target] : plans[mode]->weights)
         at_slot(frame, slot) = weights.at(target);
@@ -117,20 +122,30 @@ struct GraphModule::Body {
     }
   }
 
+  // Plans follow from where and in which type they run, frames from the
+  // weights: what stays the same is not made again.
   void move(const TargetDevice& to) {
+    bool moved_any = false;
     std::map<c10::TensorImpl*, at::Tensor> moved;
     for (auto& [target, tensor] : weights) {
       auto& fresh = moved[tensor.unsafeGetTensorImpl()];
       if (!fresh.defined()) {
         const at::Tensor there = placed(tensor.detach(), to);
         // Unmoved, it stays what optimisers know.
-        fresh = there.data_ptr() == tensor.data_ptr() ? tensor : there;
+        const bool stays = there.is_alias_of(tensor);
+        fresh = stays ? tensor : there;
+        moved_any = moved_any || !stays;
       }
     }
+    if (!moved_any && to == place) return;
     for (auto& [target, tensor] : weights)
       tensor = moved.at(tensor.unsafeGetTensorImpl());
-    place = to;
     mark_trainable();
+    if (to == place) {
+      fill_frames();
+      return;
+    }
+    place = to;
     prepare_both();
   }
 

@@ -25,6 +25,7 @@ struct NodeEvent {
   bool again = false;
 };
 
+// Called around every node: for tests of what runs when.
 struct NodeHooks {
   std::function<void(const NodeEvent&)> before;
   std::function<void(const NodeEvent&, const std::vector<at::Tensor>& results)>

@@ -25,6 +25,7 @@ struct TargetDevice {
   at::Device device = at::kCPU;
   at::ScalarType exported = at::kFloat;
   at::ScalarType floating = at::kFloat;
+  friend bool operator==(const TargetDevice&, const TargetDevice&) = default;
 };
 
 // The slots of a graph under preparation.

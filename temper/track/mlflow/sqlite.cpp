@@ -90,11 +90,6 @@ Statement& Statement::bind(double number) {
   return *this;
 }
 
-Statement& Statement::bind_null() {
-  sqlite3_bind_null(statement_, next_++);
-  return *this;
-}
-
 bool Statement::step() {
   const int code = sqlite3_step(statement_);
   busy_ = code == SQLITE_ROW;

@@ -25,7 +25,6 @@ class Statement {
   Statement& bind(const std::string& text);
   Statement& bind(std::int64_t number);
   Statement& bind(double number);
-  Statement& bind_null();
 
   // Runs to its end. Unavailable when the database is locked or full, else
   // Error.

@@ -241,6 +241,7 @@ std::shared_ptr<ScratchRuns> ground_of(const PlanRequest& request) {
   ground->data.augment = request.data.augment;
   ground->data.val_augment = request.data.val_augment;
   ground->data.input_shape = request.data.input_shape;
+  ground->data.host = request.data.host;
   ground->data.train = request.data.train;
   ground->data.train_samples = request.data.train_samples;
   return ground;

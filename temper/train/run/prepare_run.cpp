@@ -236,6 +236,7 @@ RunParts prepare(const RunRequest& request, const ResumePoint* from, bool dry) {
       !request.own_model.empty(),
       from == nullptr ? nullptr : from->schema,
       request.factories.open_data);
+  parts.data.host = loader_host(config, request.machine, environment);
   if (from != nullptr && from->snapshot)
     check_contents({*request.resume}, parts.data);
   WeightsStore weights = weights_store(environment, preparing_of(request));

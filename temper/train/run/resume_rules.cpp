@@ -19,7 +19,6 @@ constexpr KeyRule kRules[] = {
     {"checkpoint.metric", Effect::result},
     {"checkpoint.", Effect::none},
     {"watchdog.", Effect::none},
-    {"supervise.", Effect::none},
     {"track.", Effect::none},
     {"plan.", Effect::none},
     {"train.log_every", Effect::none},

@@ -8,6 +8,7 @@
 #include "temper/data/open/open.h"
 #include "temper/data/sample/first_samples.h"
 #include "temper/data/sample/image_size.h"
+#include "temper/data/transform/presets.h"
 #include "temper/train/schedule/updates.h"
 
 namespace temper::train {
@@ -19,7 +20,8 @@ constexpr const char* kUsualSize = "data.image_size = 224";
 // Somebody else says it.
 bool is_known(const config::Config& config, const data::SourceInfo& info) {
   return info.input != data::Input::image || config.data.image_size > 0 ||
-      config.data.augment != "none" || (info.width > 0 && info.height > 0);
+      data::has_own_size(config.data.augment.list) ||
+      (info.width > 0 && info.height > 0);
 }
 
 int take(const data::ImageSize& size, data::SourceInfo& info) {

@@ -7,6 +7,7 @@
 #include "temper/base/error.h"
 #include "temper/base/text.h"
 #include "temper/base/words.h"
+#include "temper/config/fields.h"
 #include "temper/data/open/fit.h"
 #include "temper/data/open/open.h"
 #include "temper/data/open/source_name.h"
@@ -112,7 +113,7 @@ std::shared_ptr<const data::Augment> augment_for(
   if (info.input != data::Input::image) return nullptr;
   normalise_as_asked(config.data, info);
   return std::make_shared<data::Augment>(data::make_augment(
-      config.data.augment,
+      config.data.augment.list,
       train,
       image_side,
       info,
@@ -369,9 +370,9 @@ RunData open_data(
   made.val_augment = augment_for(config, false, made.info, side);
   if (made.augment == nullptr && config.data.augment != "none")
     made.notes.push_back(
-        cat("data.augment = \"",
-            config.data.augment,
-            "\" changes nothing: the inputs are ",
+        cat("data.augment = ",
+            config::value_text(*config::find_field("data.augment"), config),
+            " changes nothing: the inputs are ",
             data::to_string(made.info.input),
             ", not images"));
   made.input_shape = shape_of(made.info, made.augment.get());
@@ -392,6 +393,7 @@ data::BadPolicy bad_policy_of(const config::Data& asked) {
 }
 
 data::LoaderOptions loader_options(
+    const RunData& data,
     const config::Config& config,
     const InputFormat& layout,
     bool train) {
@@ -406,8 +408,12 @@ data::LoaderOptions loader_options(
   options.channels_last = layout.channels_last;
   options.workers = static_cast<int>(config.loader.workers.value_or(0));
   options.depth = static_cast<int>(config.loader.depth.value_or(0));
-  options.memory_bytes = config.loader.memory.bytes.value_or(0);
+  options.memory_bytes =
+      config.loader.memory.bytes.value_or(data.host.memory_bytes);
+  options.cores = data.host.cores;
   options.autotune = config.loader.autotune;
+  options.tuning_file = data.host.tuning_file;
+  options.machine_key = data.host.machine_key;
   return options;
 }
 
@@ -415,7 +421,7 @@ std::unique_ptr<Batches> train_batches(
     RunData& data,
     const config::Config& config,
     const InputFormat& layout) {
-  const auto options = loader_options(config, layout, true);
+  const auto options = loader_options(data, config, layout, true);
   if (data.stream != nullptr)
     return stream_batches(std::move(data.stream), data.augment, options);
   return indexed_batches(data.train, data.augment, options);
@@ -427,7 +433,7 @@ std::unique_ptr<Batches> val_batches(
     const InputFormat& layout) {
   if (data.val == nullptr) return nullptr;
   return indexed_batches(
-      data.val, data.val_augment, loader_options(config, layout, false));
+      data.val, data.val_augment, loader_options(data, config, layout, false));
 }
 
 std::unique_ptr<Batches> test_batches(
@@ -435,8 +441,9 @@ std::unique_ptr<Batches> test_batches(
     const config::Config& config,
     const InputFormat& layout) {
   if (data.test == nullptr) return nullptr;
-  return indexed_batches(
-      data.test, data.test_augment, loader_options(config, layout, false));
+  auto options = loader_options(data, config, layout, false);
+  options.tuning_file.clear(); // once: nothing to remember
+  return indexed_batches(data.test, data.test_augment, options);
 }
 
 } // namespace temper::train

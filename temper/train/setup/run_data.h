@@ -14,6 +14,7 @@
 #include "temper/data/sample/source.h"
 #include "temper/data/transform/transform.h"
 #include "temper/train/setup/batches.h"
+#include "temper/train/setup/loader_host.h"
 
 namespace temper::train {
 
@@ -32,6 +33,7 @@ struct RunData {
   // {tokens}.
   std::vector<std::int64_t> input_shape;
   std::vector<std::string> notes; // for the start-up table
+  LoaderHost host;
 
   // One of them, by what the source is.
   std::shared_ptr<const data::IndexedSource> train;
@@ -84,6 +86,7 @@ struct InputFormat {
 data::BadPolicy bad_policy_of(const config::Data& asked);
 
 data::LoaderOptions loader_options(
+    const RunData& data,
     const config::Config& config,
     const InputFormat& layout,
     bool train);

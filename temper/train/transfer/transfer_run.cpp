@@ -5,6 +5,7 @@
 
 #include "temper/base/error.h"
 #include "temper/base/text.h"
+#include "temper/config/fields.h"
 #include "temper/data/feature/feature_source.h"
 #include "temper/data/feature/feature_store.h"
 #include "temper/graph/ir/ties.h"
@@ -99,9 +100,9 @@ class Preparation {
     const auto views = config_.model.feature_views;
     if (is_random() && views == 0)
       return cat(
-          "data.augment = \"",
-          config_.data.augment,
-          "\" gives other images every time (model.feature_views = 4 would "
+          "data.augment = ",
+          config::value_text(*config::find_field("data.augment"), config_),
+          " gives other images every time (model.feature_views = 4 would "
           "keep four of each)");
     const auto train_views =
         static_cast<std::uint32_t>(is_random() ? views : 1);
@@ -131,8 +132,10 @@ class Preparation {
     options.folder = data::feature_folder(request_.environment);
     options.most_bytes = config_.model.feature_bytes.bytes.value_or(0);
     options.frozen_hash = split_->hash;
-    options.loader = loader_options(config_, request_.layout, true);
+    options.loader =
+        loader_options(request_.data, config_, request_.layout, true);
     options.loader.batch = feature_batch(config_);
+    options.loader.tuning_file.clear(); // once: nothing to remember
     if (request_.preparing)
       options.progress = [this](std::int64_t done, std::int64_t total) {
         request_.preparing("computing features", done, total);
@@ -164,7 +167,8 @@ class Preparation {
     const auto parts = [&](bool train) {
       TransferBatchesParts made;
       made.views = train ? train_views_ : val_views_;
-      made.loader = loader_options(config_, request_.layout, train);
+      made.loader =
+          loader_options(request_.data, config_, request_.layout, train);
       made.samples_pipeline = data::pipeline_hash(
           train ? request_.data.augment.get() : request_.data.val_augment.get(),
           train);

@@ -15,6 +15,7 @@
 #include "tests/data/small_image.h"
 #include "tests/data/tar_writer.h"
 #include "tests/temp_folder.h"
+#include "tests/wait_until.h"
 
 namespace temper {
 namespace {
@@ -273,10 +274,7 @@ TEST_F(DataCommand, CtrlCLeavesNoPartOfAPack) {
     ::_exit(127);
   }
   // Until it has begun to write.
-  const auto begun = [&] { return !fs::is_empty(folder_); };
-  for (int i = 0; i < 3000 && !begun(); ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  EXPECT_TRUE(begun());
+  tests::wait_until([&] { return !fs::is_empty(folder_); });
   ::kill(child, SIGINT);
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);

@@ -12,6 +12,7 @@
 
 #include "loader_samples.h"
 #include "temper/base/log.h"
+#include "tests/thread_count.h"
 
 namespace temper::data {
 namespace {
@@ -47,23 +48,6 @@ TEST(Loader, BatchesAreTheSameForAnyNumberOfWorkers) {
   LoaderOptions other = with_workers(2);
   other.seed = 8;
   EXPECT_NE(epoch_hashes(source, other), expected);
-}
-
-TEST(Loader, BatchesAreTheSameWhateverIsTunedOnTheWay) {
-  const auto source = std::make_shared<MadeSource>(3000, 5);
-  const auto expected = epoch_hashes(source, with_workers(1, 16));
-  Loader loader(source, shifting(), with_workers(3, 16));
-  RandomStream random(1, 0, 0);
-  loader.start(3);
-  std::vector<std::uint64_t> hashes;
-  while (const HostBatch* batch = loader.next()) {
-    hashes.push_back(hash_of(*batch));
-    if (random.below(3) == 0)
-      loader.set_tuning(
-          1 + static_cast<int>(random.below(7)),
-          1 + static_cast<int>(random.below(6)));
-  }
-  EXPECT_EQ(hashes, expected);
 }
 
 TEST(Loader, BatchesAreTheSameUnderAutotune) {
@@ -241,8 +225,6 @@ TEST(Loader, RefusesWhatDoesNotFitTheMemoryBudget) {
   Loader loader(source, nullptr, options);
   EXPECT_EQ(loader.stats().depth, 2);
   EXPECT_LE(loader.stats().memory_bytes, options.memory_bytes);
-  EXPECT_THAT(
-      refusal([&] { loader.set_tuning(2, 3); }), HasSubstr("may use 30.0 MiB"));
 }
 
 // Whoever waits can look around meanwhile, and nothing is different for it.
@@ -271,11 +253,12 @@ TEST(Loader, ReadyWaitsNoLongerThanItIsTold) {
   }
   EXPECT_TRUE(loader.ready(1000)) << "its end is there";
   EXPECT_EQ(loader.next(), nullptr);
-  EXPECT_GE(loader.stats().wait_s, 0.01);
+  EXPECT_GT(loader.stats().wait_s, 0);
 }
 
-TEST(Loader, CanBeDestroyedInTheMiddleOfAnEpoch) {
+TEST(Loader, CanBeDestroyedInTheMiddleOfAnEpochAndLeavesNoThread) {
   const auto source = std::make_shared<MadeSource>(500, 4);
+  const int before = tests::thread_count();
   for (int round = 0; round < 100; ++round) {
     Loader loader(source, shifting(), with_workers(1 + round % 4, 8));
     if (round % 10 == 9) continue;
@@ -283,6 +266,7 @@ TEST(Loader, CanBeDestroyedInTheMiddleOfAnEpoch) {
     for (int i = 0; i < round % 7; ++i)
       loader.next();
   }
+  EXPECT_TRUE(tests::no_more_threads_than(before));
 }
 
 TEST(Loader, ANewEpochAbandonsTheOneUnderWay) {

@@ -7,6 +7,7 @@
 
 #include "loader_samples.h"
 #include "temper/base/log.h"
+#include "tests/thread_count.h"
 
 namespace temper::data {
 namespace {
@@ -197,7 +198,8 @@ TEST(StreamLoader, WhatASourceThrowsArrivesAfterTheBatchesBeforeIt) {
   EXPECT_THAT(error_of(broken), HasSubstr("cannot restart"));
 }
 
-TEST(StreamLoader, CanBeStoppedAndRestartedAnywhere) {
+TEST(StreamLoader, CanBeStoppedAndRestartedAnywhereAndLeavesNoThread) {
+  const int before = tests::thread_count();
   for (int round = 0; round < 50; ++round) {
     StreamLoader loader(counter(1000), shifting(), small_batches());
     for (std::uint32_t epoch = 0; epoch < 3; ++epoch) {
@@ -206,6 +208,7 @@ TEST(StreamLoader, CanBeStoppedAndRestartedAnywhere) {
         loader.next();
     }
   }
+  EXPECT_TRUE(tests::no_more_threads_than(before));
 }
 
 TEST(StreamLoader, WantsToKnowTheSizeOfImages) {

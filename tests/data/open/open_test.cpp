@@ -24,6 +24,10 @@ TEST(OpenSource, AnUnknownNameGetsTheNearestOne) {
       open_refusal("fashionmnist"), HasSubstr("Did you mean fashion-mnist?"));
   EXPECT_THAT(
       open_refusal("cvs:a/b.csv"), HasSubstr("Did you mean csv:a/b.csv?"));
+  EXPECT_THAT(
+      open_refusal("cdm:python make.py"),
+      HasSubstr("Did you mean cmd:python make.py?"));
+  EXPECT_THAT(open_refusal("cmd"), HasSubstr("Did you mean cmd:PROGRAM?"));
   EXPECT_THAT(open_refusal("xyzzyplugh"), HasSubstr("There are cifar10"));
   EXPECT_THAT(open_refusal(""), HasSubstr("no data source ''"));
   EXPECT_THAT(open_refusal("csv:"), HasSubstr("Write csv:PATH"));

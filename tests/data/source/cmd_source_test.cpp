@@ -4,14 +4,13 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include <chrono>
-#include <thread>
-
 #include "temper/base/text.h"
 #include "temper/data/loader/stream_loader.h"
 #include "tests/data/loader/loader_samples.h"
 #include "tests/data/tar_writer.h"
 #include "tests/temp_folder.h"
+#include "tests/thread_count.h"
+#include "tests/wait_until.h"
 
 namespace temper::data {
 namespace {
@@ -166,9 +165,7 @@ TEST(CmdSource, AProgramThatHangsIsAnErrorAndIsKilled) {
   EXPECT_THAT(trouble_of(options), HasSubstr("wrote nothing for"));
   const auto pid = parse_int(trim(read_bytes(place / "pid")));
   ASSERT_TRUE(pid);
-  for (int i = 0; i < 500 && ::kill(static_cast<pid_t>(*pid), 0) == 0; ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  EXPECT_NE(::kill(static_cast<pid_t>(*pid), 0), 0);
+  tests::wait_until([&] { return ::kill(static_cast<pid_t>(*pid), 0) != 0; });
 }
 
 TEST(CmdSource, AMemberOfAbsurdSizeIsRefused) {
@@ -199,12 +196,22 @@ TEST(CmdSource, AnEndlessProgramOnlyRunsAsFarAsItIsRead) {
   }
 }
 
-TEST(CmdSource, ALoaderCanBeDestroyedWhileTheProgramIsSilent) {
-  LoaderOptions options;
-  StreamLoader loader(
-      std::make_unique<CmdSource>(options_for("sleep 1000")), nullptr, options);
-  loader.start(0);
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+TEST(CmdSource, ALoaderCanBeDestroyedWhileTheProgramIsSilentAndLeavesNothing) {
+  const TempFolder place;
+  const int before = tests::thread_count();
+  {
+    StreamLoader loader(
+        std::make_unique<CmdSource>(options_for(
+            cat("echo $$ >'", (place / "pid").string(), "'; exec sleep 1000"))),
+        nullptr,
+        {});
+    loader.start(0);
+    tests::wait_until(
+        [&] { return parse_int(trim(read_bytes(place / "pid"))); });
+  }
+  EXPECT_TRUE(tests::no_more_threads_than(before));
+  const auto pid = parse_int(trim(read_bytes(place / "pid")));
+  EXPECT_NE(::kill(static_cast<pid_t>(*pid), 0), 0) << "the program still runs";
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 // by reference/pixels.py. Not one byte may differ.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
 #include <fstream>
 #include <functional>
@@ -10,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "temper/data/transform/affine.h"
+#include "temper/data/transform/colour.h"
 #include "temper/data/transform/crop.h"
 #include "temper/data/transform/erase.h"
 #include "temper/data/transform/mix.h"
@@ -135,16 +137,28 @@ TEST(Golden, ColoursArePils) {
        {"solarize", [](Image& i, Image&, double f) { solarize(i, f); }},
        {"autocontrast", [](Image& i, Image&, double) { autocontrast(i); }},
        {"equalize", [](Image& i, Image&, double) { equalize(i); }},
-       {"invert", [](Image& i, Image&, double) { invert(i); }},
-       {"grey",
-        [](Image& i, Image& s, double) {
-          convert_to_grey(i, s);
-          std::swap(i, s);
-        }},
-       {"rgb", [](Image& i, Image& s, double) {
-          convert_to_rgb(i, s);
-          std::swap(i, s);
-        }}});
+       {"invert", [](Image& i, Image&, double) { invert(i); }}});
+}
+
+// For the order and the factors that torch drew.
+TEST(Golden, ColourJitterIsTorchvisions) {
+  int count = 0;
+  for (const auto& c : golden("jitter")) {
+    const JitterRange range{c[1][0], c[1][1], c[1][2], c[1][3]};
+    for (const auto& draw : c[2]) {
+      Jitter drawn;
+      drawn.order = draw[0].get<std::array<int, 4>>();
+      drawn.brightness = draw[1];
+      drawn.contrast = draw[2];
+      drawn.saturation = draw[3];
+      drawn.turn = draw[4];
+      Image image = picture_of(c[0]);
+      apply_jitter(image, range, drawn);
+      EXPECT_EQ(crc32(image), draw[5].get<std::uint32_t>()) << c[0] << draw;
+      ++count;
+    }
+  }
+  EXPECT_GT(count, 100);
 }
 
 TEST(Golden, ShearsShiftsAndTurnsArePils) {

@@ -37,33 +37,76 @@ std::string steps(const Augment& augment) {
 
 TEST(Presets, AreTheRecipesOfTheirNames) {
   EXPECT_EQ(
-      steps(make_augment("cifar", true, 0, cifar())),
+      steps(make_augment({"cifar"}, true, 0, cifar())),
       "random_crop(32x32, padding=4) horizontal_flip(0.5) ");
-  EXPECT_EQ(steps(make_augment("cifar", false, 0, cifar())), "");
-  EXPECT_EQ(steps(make_augment("none", true, 0, cifar())), "");
+  EXPECT_EQ(steps(make_augment({"cifar"}, false, 0, cifar())), "");
+  EXPECT_EQ(steps(make_augment({"none"}, true, 0, cifar())), "");
   EXPECT_EQ(
-      steps(make_augment("imagenet", true, 0, photos())),
+      steps(make_augment({"imagenet"}, true, 0, photos())),
       "random_resized_crop(224x224, area=0.08..1, aspect=0.75..1.33333, "
       "bilinear) horizontal_flip(0.5) ");
   EXPECT_EQ(
-      steps(make_augment("imagenet", false, 0, photos())),
+      steps(make_augment({"imagenet"}, false, 0, photos())),
       "resize(short_edge=256, bilinear) centre_crop(224x224) ");
-  const auto strong = make_augment("strong", true, 0, photos());
+  const auto strong = make_augment({"strong"}, true, 0, photos());
   EXPECT_NE(steps(strong).find("rand_augment(2"), std::string::npos);
   EXPECT_GT(strong.erase_probability, 0);
-  EXPECT_EQ(make_augment("strong", false, 0, photos()).erase_probability, 0);
+  EXPECT_EQ(make_augment({"strong"}, false, 0, photos()).erase_probability, 0);
+}
+
+TEST(Presets, GoTogetherInTheOrderOfTheirNames) {
+  const std::string jitter =
+      "colour_jitter(brightness=0.4, contrast=0.4, saturation=0.4, hue=0.1) ";
+  const std::string cut = "random_crop(32x32, padding=4) horizontal_flip(0.5) ";
+  EXPECT_EQ(
+      steps(make_augment({"cifar", "jitter"}, true, 0, cifar())), cut + jitter);
+  EXPECT_EQ(
+      steps(make_augment({"jitter", "cifar"}, true, 0, cifar())), jitter + cut);
+  EXPECT_EQ(steps(make_augment({"cifar", "jitter"}, false, 0, cifar())), "");
+  EXPECT_EQ(make_augment({"cifar", "jitter"}, true, 0, cifar()).width, 32);
+}
+
+TEST(Presets, JitterAloneLeavesImagesTheirSize) {
+  EXPECT_EQ(
+      steps(make_augment({"jitter"}, true, 16, cifar())),
+      "resize(short_edge=16, bilinear) centre_crop(16x16) "
+      "colour_jitter(brightness=0.4, contrast=0.4, saturation=0.4, hue=0.1) ");
+  EXPECT_EQ(make_augment({"jitter"}, true, 0, photos()).width, 0);
+  EXPECT_FALSE(has_own_size({"jitter"}));
+  EXPECT_FALSE(has_own_size({"none", "jitter"}));
+  EXPECT_TRUE(has_own_size({"jitter", "imagenet"}));
+}
+
+TEST(Presets, OneOfThemCutsImages) {
+  const auto hint = [](const std::vector<std::string>& names) -> std::string {
+    try {
+      make_augment(names, true, 0, cifar());
+    } catch (const Error& error) {
+      return std::string(error.what()) + " " + error.hint();
+    }
+    return "";
+  };
+  EXPECT_EQ(
+      hint({"cifar", "jitter", "strong"}),
+      "[data] data.augment has \"cifar\" and \"strong\", and each of them "
+      "says how images are cut. Take one of them, and what only changes "
+      "colours: jitter.");
+  EXPECT_NE(hint({"jitter", "jitter"}).find("twice"), std::string::npos);
+  EXPECT_NE(
+      hint({"cifar", "jiter"}).find("Did you mean \"jitter\"?"),
+      std::string::npos);
 }
 
 TEST(Presets, NormaliseAsTheSourceSaysOrAsImagenet) {
-  EXPECT_EQ(make_augment("cifar", true, 0, cifar()).mean[0], 0.4914F);
-  EXPECT_EQ(make_augment("imagenet", true, 0, photos()).mean[0], 0.485F);
+  EXPECT_EQ(make_augment({"cifar"}, true, 0, cifar()).mean[0], 0.4914F);
+  EXPECT_EQ(make_augment({"imagenet"}, true, 0, photos()).mean[0], 0.485F);
 }
 
 TEST(Presets, LeaveGreyGrey) {
   auto grey = cifar();
   grey.channels = 1;
   grey.mean = grey.deviation = {0.3F};
-  const auto augment = make_augment("strong", true, 28, grey);
+  const auto augment = make_augment({"strong"}, true, 28, grey);
   EXPECT_EQ(augment.channels, 1);
   EXPECT_EQ(augment.mean.size(), 1U);
   EXPECT_EQ(augment.width, 28);
@@ -71,7 +114,7 @@ TEST(Presets, LeaveGreyGrey) {
 
 TEST(Presets, AMisspeltNameIsAnsweredWithTheNearest) {
   try {
-    make_augment("imagnet", true, 0, photos());
+    make_augment({"imagnet"}, true, 0, photos());
     FAIL();
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.hint()).find("imagenet"), std::string::npos);
@@ -80,31 +123,31 @@ TEST(Presets, AMisspeltNameIsAnsweredWithTheNearest) {
 
 TEST(Presets, TheHashChangesWithWhatChangesPixels) {
   const auto hash = [](const char* name, bool train, int size) {
-    return make_augment(name, train, size, cifar()).hash();
+    return make_augment({name}, train, size, cifar()).hash();
   };
   EXPECT_EQ(hash("cifar", true, 0), hash("cifar", true, 32));
   EXPECT_NE(hash("cifar", true, 0), hash("cifar", false, 0));
   EXPECT_NE(hash("cifar", true, 0), hash("cifar", true, 40));
   EXPECT_NE(hash("cifar", true, 0), hash("strong", true, 0));
-  auto other = make_augment("cifar", true, 0, cifar());
+  auto other = make_augment({"cifar"}, true, 0, cifar());
   other.mean[1] += 1e-6F;
   EXPECT_NE(other.hash(), hash("cifar", true, 0));
 }
 
 TEST(Presets, OnlyWhatDrawsIsRandom) {
-  EXPECT_FALSE(make_augment("none", true, 128, cifar()).is_random());
-  for (const char* name : {"cifar", "imagenet", "strong"}) {
-    EXPECT_TRUE(make_augment(name, true, 64, cifar()).is_random()) << name;
-    EXPECT_FALSE(make_augment(name, false, 64, cifar()).is_random()) << name;
+  EXPECT_FALSE(make_augment({"none"}, true, 128, cifar()).is_random());
+  for (const char* name : {"cifar", "imagenet", "strong", "jitter"}) {
+    EXPECT_TRUE(make_augment({name}, true, 64, cifar()).is_random()) << name;
+    EXPECT_FALSE(make_augment({name}, false, 64, cifar()).is_random()) << name;
   }
-  auto erasing = make_augment("none", true, 0, cifar());
+  auto erasing = make_augment({"none"}, true, 0, cifar());
   erasing.erase_probability = 0.1;
   EXPECT_TRUE(erasing.is_random());
 }
 
 TEST(Presets, ImagesAreResizedAsAsked) {
   const auto text = [](Filter filter) {
-    return steps(make_augment("none", true, 128, cifar(), filter));
+    return steps(make_augment({"none"}, true, 128, cifar(), filter));
   };
   EXPECT_NE(text(Filter::nearest).find("nearest"), std::string::npos);
   EXPECT_NE(text(Filter::nearest), text(Filter::bilinear));
@@ -112,7 +155,7 @@ TEST(Presets, ImagesAreResizedAsAsked) {
 }
 
 TEST(Placer, PutsPixelsWhereTheLayoutWantsThem) {
-  auto augment = make_augment("none", true, 0, cifar());
+  auto augment = make_augment({"none"}, true, 0, cifar());
   const Image image = picture(32, 32, 3, 0, 1);
   const RandomStream stream(1, 0, 0);
   std::vector<float> last(3072), first(3072);
@@ -136,7 +179,7 @@ TEST(Placer, PutsPixelsWhereTheLayoutWantsThem) {
 }
 
 TEST(Placer, ErasesTheSameBoxInEveryLayout) {
-  auto augment = make_augment("none", true, 0, cifar());
+  auto augment = make_augment({"none"}, true, 0, cifar());
   augment.erase_probability = 1;
   const Image image = picture(32, 32, 3, 3, 1); // 77, 78, 79: no zeros
   const RandomStream stream(1, 0, 5);
@@ -160,7 +203,7 @@ TEST(Placer, ErasesTheSameBoxInEveryLayout) {
 }
 
 TEST(Placer, ErasesAsOftenAsAsked) {
-  auto augment = make_augment("none", true, 0, cifar());
+  auto augment = make_augment({"none"}, true, 0, cifar());
   augment.erase_probability = 0.25;
   const Placer placer(augment, true);
   const Image image = picture(32, 32, 3, 3, 1);

@@ -194,17 +194,5 @@ TEST(Transform, ColourJitterTakesItsPartsInRandomOrder) {
   EXPECT_LT(brightness_first, 140);
 }
 
-TEST(Transform, GreyAndColourTurnIntoEachOther) {
-  Image image = picture(8, 8, 1, 0, 1), spare;
-  const auto grey = pixels_of(image);
-  RandomStream random(1, 0, 0);
-  ToRgb().apply(image, spare, random);
-  EXPECT_EQ(image.channels(), 3);
-  EXPECT_EQ(image.pixels()[5], static_cast<std::uint8_t>(grey[1]));
-  ToGrey().apply(image, spare, random);
-  EXPECT_EQ(image.channels(), 1);
-  EXPECT_EQ(pixels_of(image), grey);
-}
-
 } // namespace
 } // namespace temper::data

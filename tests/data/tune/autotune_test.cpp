@@ -144,28 +144,26 @@ TEST(Autotune, SaysWhatItSettledOn) {
       "4 workers, depth 3 (340 B), stall 0.4 %, workers busy 80 %");
 }
 
-TEST(LoaderTuner, SaysOnceWhenItSettlesAndRemembers) {
-  const TempFolder place;
+TEST(LoaderTuner, SaysWhatItSettledOn) {
   std::vector<std::string> lines;
   const auto before = log::set_sink(
       [&](log::Level, const std::string& line) { lines.push_back(line); });
-  const TuningKey key{"machine", "made", 32, 7};
-  LoaderTuner pace({4, 3}, roomy(), 0, place / "sub/tuning.json", key);
+  std::optional<Tuning> settled;
+  LoaderTuner pace({4, 3}, roomy(), 0, [&](Tuning told) { settled = told; });
   pace.begin(0);
   for (int i = 0; i < 200; ++i)
     pace.batch(0, 32, 0);
   log::set_sink(before);
   ASSERT_GE(lines.size(), 1U);
   EXPECT_THAT(lines[0], HasSubstr("input: 4 workers, depth 3"));
-  const auto known = load_tuning(place / "sub/tuning.json", key);
-  ASSERT_TRUE(known);
-  EXPECT_LE(known->workers, 4);
+  ASSERT_TRUE(settled);
+  EXPECT_LE(settled->workers, 4);
 }
 
 TEST(TuningMemory, KeepsEachPipelineApart) {
   const TempFolder place;
   const auto file = place / "tuning.json";
-  const TuningKey one{"m", "cifar10", 64, 1};
+  const TuningKey one{"m", "cifar10", 5, 64, 1};
   TuningKey other = one;
   other.batch = 128;
   EXPECT_EQ(load_tuning(file, one), std::nullopt);
@@ -174,12 +172,22 @@ TEST(TuningMemory, KeepsEachPipelineApart) {
   save_tuning(file, one, {7, 8});
   EXPECT_EQ(load_tuning(file, one), (Tuning{7, 8}));
   EXPECT_EQ(load_tuning(file, other), (Tuning{5, 6}));
+  for (const auto change : std::initializer_list<void (*)(TuningKey&)>{
+           [](TuningKey& key) { key.machine += "2"; },
+           [](TuningKey& key) { key.source += "0"; },
+           [](TuningKey& key) { ++key.content; },
+           [](TuningKey& key) { ++key.augment_hash; },
+           [](TuningKey& key) { ++key.sample_bytes; }}) {
+    TuningKey changed = one;
+    change(changed);
+    EXPECT_EQ(load_tuning(file, changed), std::nullopt);
+  }
 }
 
 TEST(TuningMemory, IgnoresAFileThatIsDamaged) {
   const TempFolder place;
   const auto file = place / "tuning.json";
-  const TuningKey key{"m", "cifar10", 64, 1};
+  const TuningKey key{"m", "cifar10", 5, 64, 1};
   for (const auto& text :
        {std::string("{"),
         std::string("[1]"),
@@ -200,13 +208,13 @@ TEST(TuningMemory, StaysSmall) {
   for (int i = 1; i < 130; ++i)
     entries.push_back(
         cat("\"",
-            TuningKey{"m", "s", i, 0}.text(),
+            TuningKey{"m", "s", 5, i, 0}.text(),
             "\": {\"workers\": 1, \"depth\": 2}"));
   write_bytes(file, cat("{", join(entries, ","), "}"));
-  EXPECT_EQ(load_tuning(file, {"m", "s", 1, 0}), (Tuning{1, 2}));
-  save_tuning(file, {"m", "other", 1, 0}, {3, 4});
-  EXPECT_EQ(load_tuning(file, {"m", "s", 1, 0}), std::nullopt);
-  EXPECT_EQ(load_tuning(file, {"m", "s", 129, 0}), (Tuning{1, 2}));
+  EXPECT_EQ(load_tuning(file, {"m", "s", 5, 1, 0}), (Tuning{1, 2}));
+  save_tuning(file, {"m", "other", 5, 1, 0}, {3, 4});
+  EXPECT_EQ(load_tuning(file, {"m", "s", 5, 1, 0}), std::nullopt);
+  EXPECT_EQ(load_tuning(file, {"m", "s", 5, 129, 0}), (Tuning{1, 2}));
 }
 
 } // namespace

@@ -11,6 +11,7 @@
 #include "tests/temp_folder.h"
 #include "tests/track/journal_samples.h"
 #include "tests/track/mlflow/sqlite_rows.h"
+#include "tests/wait_until.h"
 
 namespace temper::track {
 namespace {
@@ -83,10 +84,8 @@ TEST_F(TrackingTest, ARunWithoutAnEndIsEndedFromOutside) {
   {
     const auto tracking = start(run.path, {});
     write(run, 1);
-    for (int i = 0;
-         i < 300 && row(store_, "SELECT status FROM runs") != "RUNNING";
-         ++i)
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    tests::wait_until(
+        [&] { return row(store_, "SELECT status FROM runs") == "RUNNING"; });
     EXPECT_EQ(row(store_, "SELECT status, end_time FROM runs"), "RUNNING|");
     journal::Journal(run.journal()).append(end_event("stopped early"));
     tracking->finish(60);

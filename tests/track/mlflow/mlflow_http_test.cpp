@@ -13,6 +13,7 @@
 #include "tests/temp_folder.h"
 #include "tests/track/journal_samples.h"
 #include "tests/track/mlflow/mlflow_server.h"
+#include "tests/wait_until.h"
 
 namespace temper::track {
 namespace {
@@ -339,7 +340,8 @@ TEST_F(MlflowHttpTest, AHangingRequestIsGivenUpWhenAsked) {
   MlflowHttp tracker(server_.url(), {});
   JournalDelivery follow(run, tracker, "x");
   std::thread impatient([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    // The request is there and gets no answer.
+    tests::wait_until([&] { return server_.faults_left() == 0; });
     tracker.give_up();
   });
   EXPECT_THROW(follow.pump(), Unavailable);

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "server_faults.h"
 #include "server_models.h"
 
 namespace temper::track {
@@ -134,46 +135,6 @@ class MlflowServer::Body {
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
 
-  // True when nothing is left to do.
-  static bool fail_first(Fault fault, Response& response) {
-    if (fault == Fault::server_error) {
-      response.status = 500;
-      response.set_content("<html>Internal Server Error</html>", "text/html");
-    } else if (fault == Fault::unavailable) {
-      response.status = 503;
-    } else if (fault == Fault::html) {
-      response.set_content("<html>Please log in</html>", "text/html");
-    } else if (fault == Fault::unauthorised) {
-      response.status = 401;
-      response.set_header("WWW-Authenticate", "Basic realm=\"mlflow\"");
-      response.set_content("You are not authenticated.", "text/plain");
-    } else {
-      return fault == Fault::hang;
-    }
-    return true;
-  }
-
-  static void fail_last(Fault fault, Response& response) {
-    if (fault == Fault::wrong_json) {
-      response.status = 200;
-      response.set_content("[1, 2", "application/json");
-    }
-    if (fault == Fault::lost) {
-      response.status = 504;
-      response.set_content("<html>Gateway Timeout</html>", "text/html");
-    }
-    if (fault != Fault::half) return;
-    const std::string whole = response.body + std::string(100, ' ');
-    response.body.clear();
-    response.set_content_provider(
-        whole.size(),
-        "application/json",
-        [whole](std::size_t at, std::size_t, httplib::DataSink& sink) {
-          if (at > 0) return false; // hangs up
-          return sink.write(whole.data(), 1);
-        });
-  }
-
   void answer(
       const Request& request,
       Response& response,
@@ -268,23 +229,6 @@ class MlflowServer::Body {
       if (text(tag, "value").size() > 8000) complain("a long tag");
       into.tags[tag["key"]] = tag["value"];
     }
-  }
-
-  // Of each metric the last, as MLflow gives it.
-  static Json data_json(const Run& run) {
-    Json data{{"tags", Json::array()}, {"metrics", Json::array()}};
-    for (const auto& [key, value] : run.tags)
-      data["tags"].push_back({{"key", key}, {"value", value}});
-    std::map<std::string, Json> last; // they are sorted by key, step and time
-    for (const auto& [key, step, time_ms, value] : run.metrics)
-      last[key] = {
-          {"key", key},
-          {"value", 0.5},
-          {"timestamp", time_ms},
-          {"step", std::to_string(step)}};
-    for (const auto& [key, metric] : last)
-      data["metrics"].push_back(metric);
-    return data;
   }
 
   Json run_json(const std::string& id) {

@@ -59,6 +59,25 @@ inline nlohmann::json about_run(
       {"inputs", nlohmann::json::object()}};
 }
 
+// Of each metric the last, as MLflow gives it.
+inline nlohmann::json data_json(const ServerRun& run) {
+  nlohmann::json data{
+      {"tags", nlohmann::json::array()}, {"metrics", nlohmann::json::array()}};
+  for (const auto& [key, value] : run.tags)
+    data["tags"].push_back({{"key", key}, {"value", value}});
+  std::map<std::string, nlohmann::json>
+      last; // they are sorted by key, step and time
+  for (const auto& [key, step, time_ms, value] : run.metrics)
+    last[key] = {
+        {"key", key},
+        {"value", 0.5},
+        {"timestamp", time_ms},
+        {"step", std::to_string(step)}};
+  for (const auto& [key, metric] : last)
+    data["metrics"].push_back(metric);
+  return data;
+}
+
 class ServerModels {
  public:
   using Json = nlohmann::json;

@@ -134,7 +134,7 @@ class EditedFeatures : public EditedRun {
     const auto source = open().train;
     FeatureCacheOptions options = cache_in(cache);
     auto augment = std::make_shared<data::Augment>(data::make_augment(
-        "none", false, 4, source->info(), data::Filter::nearest));
+        {"none"}, false, 4, source->info(), data::Filter::nearest));
     const CachedFeatures cached =
         cached_features({{source, augment, 0, "test"}}, options, extractor_);
     EXPECT_EQ(cached.sources.size(), 1U) << cached.why_not;
