@@ -3,6 +3,8 @@
 #include <array>
 #include <chrono>
 
+#include "temper/base/text.h"
+
 namespace temper::data {
 namespace {
 
