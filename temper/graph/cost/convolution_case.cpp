@@ -2,7 +2,7 @@
 
 #include "temper/base/text.h"
 #include "temper/graph/cost/storage_map.h"
-#include "temper/graph/infer/node_arguments.h"
+#include "temper/graph/ir/node_arguments.h"
 #include "temper/graph/ir/op_name.h"
 #include "temper/graph/ir/saturating.h"
 

@@ -6,7 +6,7 @@
 
 #include "temper/base/text.h"
 #include "temper/graph/cost/saved.h"
-#include "temper/graph/infer/node_arguments.h"
+#include "temper/graph/ir/node_arguments.h"
 #include "temper/graph/ir/op_name.h"
 #include "temper/graph/ir/saturating.h"
 

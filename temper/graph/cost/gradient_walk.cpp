@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "temper/base/text.h"
-#include "temper/graph/infer/node_arguments.h"
+#include "temper/graph/ir/node_arguments.h"
 #include "temper/graph/ir/op_name.h"
 #include "temper/graph/ir/saturating.h"
 #include "temper/graph/ir/weights.h"

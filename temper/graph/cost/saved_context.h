@@ -4,7 +4,7 @@
 #pragma once
 
 #include "temper/graph/cost/saved.h"
-#include "temper/graph/infer/node_arguments.h"
+#include "temper/graph/ir/node_arguments.h"
 
 namespace temper::graph {
 

@@ -5,7 +5,7 @@
 #include "temper/base/error.h"
 #include "temper/base/text.h"
 #include "temper/graph/cost/storage_views.h"
-#include "temper/graph/infer/node_arguments.h"
+#include "temper/graph/ir/node_arguments.h"
 #include "temper/graph/ir/op_name.h"
 #include "temper/graph/ir/saturating.h"
 #include "temper/graph/ir/weights.h"

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "temper/graph/cost/storage_map.h"
+#include "temper/graph/ir/node_arguments.h"
 #include "temper/graph/ir/op_name.h"
 #include "temper/graph/ir/saturating.h"
 

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "temper/graph/infer/node_arguments.h"
+#include "temper/graph/ir/node_arguments.h"
 
 namespace temper::graph {
 

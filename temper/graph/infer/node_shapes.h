@@ -3,7 +3,7 @@
 // Private to graph/infer.
 #pragma once
 
-#include "temper/graph/infer/node_arguments.h"
+#include "temper/graph/ir/node_arguments.h"
 
 namespace temper::graph {
 

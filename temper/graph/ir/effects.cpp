@@ -4,21 +4,13 @@
 #include <set>
 
 #include "temper/base/text.h"
+#include "temper/graph/ir/node_arguments.h"
+#include "temper/graph/ir/op_name.h"
 
 namespace temper::graph {
 namespace {
 
 using Names = std::set<std::string>;
-
-// add_ and __iadd__ write; __and__ does not.
-bool works_in_place(const std::string& op) {
-  if (op.ends_with("__")) return starts_with(op, "__i");
-  return op.ends_with("_");
-}
-
-std::string without_underscore(const std::string& op) {
-  return works_in_place(op) ? op.substr(0, op.size() - 1) : op;
-}
 
 const Names& dropouts() {
   static const Names names{
@@ -57,52 +49,14 @@ bool may_alias(const Node& node) {
                            "unbind",       "unflatten",
                            "unfold",       "unsqueeze",
                            "view",         "view_as"};
-  const std::string op = operator_of(node);
-  if (works_in_place(op)) return true;
+  const OpName name = op_name(node.op);
+  if (name.in_place) return true;
+  const std::string op(name.name);
   if (dropouts().count(op) > 0) return !draws_randomness(node);
   return views.count(op) > 0;
 }
 
 } // namespace
-
-std::string operator_of(const Node& node) {
-  const auto begin = node.op.find('.');
-  if (begin == std::string::npos) return node.op;
-  const auto end = node.op.find('.', begin + 1);
-  return node.op.substr(
-      begin + 1,
-      end == std::string::npos ? std::string::npos : end - begin - 1);
-}
-
-std::string tensor_argument(const Node& node, const std::string& name) {
-  const Argument* argument = node.find(name);
-  const auto* tensor =
-      argument == nullptr ? nullptr : std::get_if<TensorName>(argument);
-  return tensor == nullptr ? "" : tensor->name;
-}
-
-std::string subject_of(const Node& node) {
-  for (const NamedArgument& argument : node.inputs)
-    if (const auto* tensor = std::get_if<TensorName>(&argument.value))
-      return tensor->name;
-  return "";
-}
-
-bool truth(const Node& node, const std::string& name, bool otherwise) {
-  const Argument* argument = node.find(name);
-  const bool* value =
-      argument == nullptr ? nullptr : std::get_if<bool>(argument);
-  return value == nullptr ? otherwise : *value;
-}
-
-double number(const Node& node, const std::string& name, double otherwise) {
-  const Argument* argument = node.find(name);
-  if (argument == nullptr) return otherwise;
-  if (const auto* real = std::get_if<double>(argument)) return *real;
-  if (const auto* whole = std::get_if<std::int64_t>(argument))
-    return static_cast<double>(*whole);
-  return otherwise;
-}
 
 bool is_batch_norm(const Node& node) {
   static const Names names{
@@ -114,11 +68,11 @@ bool is_batch_norm(const Node& node) {
       "_native_batch_norm_legit",
       "_native_batch_norm_legit_functional",
       "_native_batch_norm_legit_no_training"};
-  return names.count(operator_of(node)) > 0;
+  return names.count(std::string(op_name(node.op).name)) > 0;
 }
 
 bool uses_batch_statistics(const Node& node) {
-  return is_batch_norm(node) && truth(node, "training", false);
+  return is_batch_norm(node) && NodeArguments(node).flag("training", false);
 }
 
 bool draws_randomness(const Node& node) {
@@ -141,15 +95,16 @@ bool draws_randomness(const Node& node) {
       "randperm",
       "uniform",
       "normal_functional"};
-  const std::string op = without_underscore(operator_of(node));
+  const std::string op(op_name(node.op).name);
+  const NodeArguments arguments(node);
   if (always.count(op) > 0) return true;
   if (dropouts().count(op) > 0)
-    return truth(node, "train", true) && number(node, "p", 0.5) > 0;
+    return arguments.flag("train", true) && arguments.real("p", 0.5) > 0;
   if (recurrent_layers().count(op) > 0)
-    return truth(node, "train", false) && number(node, "dropout", 0) > 0;
-  if (starts_with(op, "rrelu")) return truth(node, "training", false);
+    return arguments.flag("train", false) && arguments.real("dropout", 0) > 0;
+  if (starts_with(op, "rrelu")) return arguments.flag("training", false);
   if (contains(op, "scaled_dot_product"))
-    return number(node, "dropout_p", 0) > 0;
+    return arguments.real("dropout_p", 0) > 0;
   return false;
 }
 
@@ -158,14 +113,15 @@ std::vector<std::string> values_written(const Node& node) {
   const auto add = [&](const std::string& value) {
     if (!value.empty()) written.push_back(value);
   };
-  const std::string op = operator_of(node);
-  if (works_in_place(op)) add(subject_of(node));
-  add(tensor_argument(node, "out"));
+  const OpName op = op_name(node.op);
+  const NodeArguments arguments(node);
+  if (op.in_place) add(arguments.subject());
+  add(arguments.tensor_name("out"));
   const bool normalises = uses_batch_statistics(node) ||
-      (op == "instance_norm" && truth(node, "use_input_stats", false));
-  if (normalises && !op.ends_with("_functional")) {
-    add(tensor_argument(node, "running_mean"));
-    add(tensor_argument(node, "running_var"));
+      (op.name == "instance_norm" && arguments.flag("use_input_stats", false));
+  if (normalises && !op.name.ends_with("_functional")) {
+    add(arguments.tensor_name("running_mean"));
+    add(arguments.tensor_name("running_var"));
   }
   return written;
 }
@@ -173,7 +129,7 @@ std::vector<std::string> values_written(const Node& node) {
 AliasMap::AliasMap(const Graph& graph) {
   for (const Node& node : graph.nodes) {
     if (!may_alias(node)) continue;
-    const std::string subject = subject_of(node);
+    const std::string subject = NodeArguments(node).subject();
     if (subject.empty()) continue;
     const std::string first = owner(subject);
     for (const Result& result : node.outputs)

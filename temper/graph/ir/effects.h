@@ -13,16 +13,6 @@
 
 namespace temper::graph {
 
-// "conv2d" of "aten.conv2d.default".
-std::string operator_of(const Node& node);
-
-// The tensor an argument names; empty when it is absent, none or a list.
-std::string tensor_argument(const Node& node, const std::string& name);
-// The first tensor among the arguments: what the operator works on.
-std::string subject_of(const Node& node);
-bool truth(const Node& node, const std::string& name, bool otherwise);
-double number(const Node& node, const std::string& name, double otherwise);
-
 // batch_norm under all of its names.
 bool is_batch_norm(const Node& node);
 // Normalises with the statistics of the batch at hand.

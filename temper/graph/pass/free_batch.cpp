@@ -11,6 +11,8 @@
 #include "temper/base/error.h"
 #include "temper/graph/infer/infer.h"
 #include "temper/graph/ir/effects.h"
+#include "temper/graph/ir/node_arguments.h"
+#include "temper/graph/ir/op_name.h"
 #include "temper/graph/pass/passes.h"
 
 namespace temper::graph {
@@ -60,17 +62,18 @@ bool names_sizes(const Node& node, std::int64_t batch) {
       "tile",     "randperm", "linspace",     "slice",      "narrow",
       "split",    "chunk",    "tensor_split", "as_strided", "split_with_sizes",
       "unfold",   "select",   "broadcast_to"};
-  const std::string op = operator_of(node);
+  const std::string op(op_name(node.op).spelled);
   const bool view = views.count(op) > 0;
   if (!view && others.count(op) == 0) return false;
   // Along other dimensions than the first, a part is no part of the batch.
-  if (op == "slice" && number(node, "start", 0) == 0 &&
-      number(node, "end", kAll) >= kAll)
+  if (op == "slice" && NodeArguments(node).real("start", 0) == 0 &&
+      NodeArguments(node).real("end", kAll) >= kAll)
     return false;
   if (op == "slice" || op == "narrow" || op == "select" || op == "split" ||
       op == "chunk" || op == "tensor_split" || op == "split_with_sizes" ||
       op == "unfold")
-    return number(node, op == "unfold" ? "dimension" : "dim", 0) == 0;
+    return NodeArguments(node).real(op == "unfold" ? "dimension" : "dim", 0) ==
+        0;
   for (const NamedArgument& each : node.inputs) {
     if (const auto* sizes = std::get_if<Ints>(&each.value))
       if (view ? !sizes->empty() && sizes->front() == batch
@@ -98,11 +101,10 @@ bool computes_with(const Graph& graph, const Node& node, std::int64_t batch) {
       "floor_divide",
       "remainder",
       "fmod"};
-  std::string op = operator_of(node);
-  if (!op.empty() && op.back() == '_') op.pop_back();
+  const std::string op(op_name(node.op).name);
   if (arithmetic.count(op) == 0) return false;
   // A counter of batches counts by one, whatever they hold.
-  const auto subject = graph.tensors.find(subject_of(node));
+  const auto subject = graph.tensors.find(NodeArguments(node).subject());
   if (subject != graph.tensors.end() && subject->second.sizes.empty() &&
       !is_floating(subject->second.dtype))
     return false;

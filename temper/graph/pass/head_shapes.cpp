@@ -6,8 +6,9 @@
 
 #include "temper/base/error.h"
 #include "temper/base/text.h"
-#include "temper/graph/infer/node_arguments.h"
 #include "temper/graph/ir/effects.h"
+#include "temper/graph/ir/node_arguments.h"
+#include "temper/graph/ir/op_name.h"
 #include "temper/graph/pass/edit.h"
 #include "temper/graph/pass/resize.h"
 
@@ -28,7 +29,7 @@ constexpr std::size_t kGone = static_cast<std::size_t>(-1);
 }
 
 // Keep every dimension where it is.
-bool keeps_dimensions(const std::string& op) {
+bool keeps_dimensions(std::string_view op) {
   static const Names names{
       "adaptive_avg_pool1d",
       "adaptive_avg_pool2d",
@@ -64,14 +65,11 @@ bool keeps_dimensions(const std::string& op) {
       "softplus",
       "tanh",
       "to"};
-  const std::string plain =
-      !op.empty() && op.back() == '_' ? op.substr(0, op.size() - 1) : op;
-  return names.count(plain) > 0;
+  return names.count(std::string(op)) > 0;
 }
 
-std::int64_t
-whole_number(const Node& node, const std::string& name, int otherwise) {
-  return static_cast<std::int64_t>(number(node, name, otherwise));
+std::int64_t whole_number(const Node& node, const char* name, int otherwise) {
+  return static_cast<std::int64_t>(NodeArguments(node).real(name, otherwise));
 }
 
 std::size_t wrapped(std::int64_t dim, std::size_t rank) {
@@ -116,7 +114,7 @@ dim_after_reduction(const Node& node, std::size_t dim, std::size_t rank) {
     if (wrapped(each, rank) == dim) return kGone;
     if (wrapped(each, rank) < dim) ++before;
   }
-  return truth(node, "keepdim", false) ? dim : dim - before;
+  return NodeArguments(node).flag("keepdim", false) ? dim : dim - before;
 }
 
 class DimensionWalk {
@@ -155,14 +153,13 @@ class DimensionWalk {
 
   // Where the dimension is in the result.
   std::size_t landing(const Node& node, const std::vector<std::string>& read) {
-    const std::string op = operator_of(node);
-    const std::string subject = subject_of(node);
+    const std::string_view op = op_name(node.op).name;
+    const std::string subject = NodeArguments(node).subject();
     if (dims_.count(subject) == 0) refuse_head_node(node);
     const std::size_t dim = dims_[subject];
     const Sizes& sizes = old_[subject];
     const std::size_t rank = sizes.size();
-    if (op == "add" || op == "sub" || op == "mul" || op == "div" ||
-        op == "add_" || op == "sub_" || op == "mul_" || op == "div_")
+    if (op == "add" || op == "sub" || op == "mul" || op == "div")
       return beside(node, dim, rank);
     if (read.size() > 1) refuse_head_node(node);
     if (keeps_dimensions(op)) return dim;
@@ -216,7 +213,7 @@ class DimensionWalk {
   // Beside a number or something that spreads over the classes, or another
   // that follows them in the same place.
   std::size_t beside(const Node& node, std::size_t dim, std::size_t rank) {
-    const std::string other = tensor_argument(node, "other");
+    const std::string other = NodeArguments(node).tensor_name("other");
     if (other.empty()) return dim;
     const auto tracked = dims_.find(other);
     const Sizes& sizes =
@@ -234,7 +231,7 @@ class DimensionWalk {
   }
 
   void change_literal(Node& node, std::size_t dim) const {
-    const std::string op = operator_of(node);
+    const std::string_view op = op_name(node.op).name;
     if (op != "view" && op != "reshape") return;
     for (NamedArgument& argument : node.inputs) {
       if (argument.name != "size" && argument.name != "shape") continue;

@@ -10,8 +10,9 @@
 
 #include "temper/base/error.h"
 #include "temper/base/text.h"
-#include "temper/graph/infer/node_arguments.h"
 #include "temper/graph/ir/effects.h"
+#include "temper/graph/ir/node_arguments.h"
+#include "temper/graph/ir/op_name.h"
 #include "temper/graph/pass/edit.h"
 #include "temper/graph/pass/norm_mode.h"
 #include "temper/graph/pass/passes.h"
@@ -31,7 +32,7 @@ const Flag* flag_of(const Node& node) {
   static const Flag recurrent{"train", "dropout", "recurrent layer"};
   static const Flag rrelu{"training", "upper", "rrelu"};
   static const Flag instance{"use_input_stats", "running_var", "InstanceNorm"};
-  static const std::map<std::string, const Flag*> table{
+  static const std::map<std::string_view, const Flag*> table{
       {"instance_norm", &instance},
       {"dropout", &dropout},
       {"dropout_", &dropout},
@@ -50,22 +51,24 @@ const Flag* flag_of(const Node& node) {
       {"rrelu_", &rrelu},
   };
   if (is_batch_norm(node)) return &norm;
-  const auto found = table.find(operator_of(node));
+  const auto found = table.find(op_name(node.op).spelled);
   return found == table.end() ? nullptr : found->second;
 }
 
 // Without running statistics there is only one mode: that of the batch.
 bool has_modes(const Node& node) {
   const bool normalises =
-      is_batch_norm(node) || operator_of(node) == "instance_norm";
-  return !normalises || !tensor_argument(node, "running_mean").empty();
+      is_batch_norm(node) || op_name(node.op).name == "instance_norm";
+  return !normalises ||
+      !NodeArguments(node).tensor_name("running_mean").empty();
 }
 
 // True when the node was in the other mode.
 bool set_flag(Graph& graph, Node& node, const Flag& flag, bool training) {
-  if (truth(node, flag.argument, false) == training) return false;
+  if (NodeArguments(node).flag(flag.argument, false) == training) return false;
   // rrelu alone has a default, and an export leaves defaults out.
-  const bool is_default = !training && starts_with(operator_of(node), "rrelu");
+  const bool is_default =
+      !training && starts_with(op_name(node.op).name, "rrelu");
   if (is_batch_norm(node))
     set_norm_mode(graph, node, training);
   else if (is_default)
@@ -81,17 +84,17 @@ int still_stochastic_depth(Graph& graph) {
   const AliasMap memory(graph);
   int stilled = 0;
   for (Node& node : graph.nodes) {
-    if (operator_of(node) != "bernoulli_") continue;
-    const double keep = number(node, "p", 0.5);
+    if (op_name(node.op).spelled != "bernoulli_") continue;
+    const double keep = NodeArguments(node).real("p", 0.5);
     const auto stack = node.metadata.find("nn_module_stack");
     bool recognised = stack != node.metadata.end() &&
         (contains(stack->second, "StochasticDepth") ||
          contains(stack->second, "DropPath"));
-    const std::string noise = memory.owner(subject_of(node));
+    const std::string noise = memory.owner(NodeArguments(node).subject());
     for (Node& other : graph.nodes) {
-      if (operator_of(other) != "div_" ||
-          memory.owner(subject_of(other)) != noise ||
-          std::fabs(number(other, "other", -1) - keep) > 1e-9)
+      if (op_name(other.op).spelled != "div_" ||
+          memory.owner(NodeArguments(other).subject()) != noise ||
+          std::fabs(NodeArguments(other).real("other", -1) - keep) > 1e-9)
         continue;
       set_argument(other, "other", 1.0, "self");
       recognised = true;
@@ -108,7 +111,7 @@ int still_stochastic_depth(Graph& graph) {
 
 void refuse_fused_encoder(const Graph& graph) {
   for (const Node& node : graph.nodes) {
-    const std::string op = operator_of(node);
+    const std::string_view op = op_name(node.op).name;
     if (op != "_transformer_encoder_layer_fwd" &&
         op != "_native_multi_head_attention")
       continue;
@@ -131,8 +134,8 @@ Passed switch_mode(const Program& program, bool training) {
   std::set<std::string> norms; // results of those that changed their mode
   int attentions = 0;
   for (Node& node : graph.nodes) {
-    if (contains(operator_of(node), "scaled_dot_product")) {
-      const bool drops = number(node, "dropout_p", 0) > 0;
+    if (contains(op_name(node.op).name, "scaled_dot_product")) {
+      const bool drops = NodeArguments(node).real("dropout_p", 0) > 0;
       if (drops != training) ++attentions;
       if (drops && !training) set_argument(node, "dropout_p", 0.0, "");
     }

@@ -1,4 +1,4 @@
-#include "temper/graph/infer/node_arguments.h"
+#include "temper/graph/ir/node_arguments.h"
 
 #include <algorithm>
 
@@ -40,11 +40,26 @@ bool NodeArguments::given(const char* name) const {
   return argument != nullptr && !std::holds_alternative<None>(*argument);
 }
 
+std::string NodeArguments::tensor_name(const char* name) const {
+  const Argument* argument = node_.find(name);
+  const auto* tensor =
+      argument == nullptr ? nullptr : std::get_if<TensorName>(argument);
+  return tensor == nullptr ? "" : tensor->name;
+}
+
+std::string NodeArguments::subject() const {
+  for (const auto& input : node_.inputs)
+    if (const auto* tensor = std::get_if<TensorName>(&input.value))
+      return tensor->name;
+  return "";
+}
+
 const Shape* NodeArguments::shape_of(const Argument& argument) const {
   const auto* name = std::get_if<TensorName>(&argument);
   if (name == nullptr) return nullptr;
-  const auto found = known_.tensors.find(name->name);
-  if (found == known_.tensors.end())
+  check(known_ != nullptr, "whoever asks for a shape has inferred them");
+  const auto found = known_->tensors.find(name->name);
+  if (found == known_->tensors.end())
     refuse(cat("the shape of ", name->name, " is not known"));
   return &found->second;
 }
@@ -79,8 +94,9 @@ std::optional<std::int64_t> NodeArguments::number_of(
     const Argument& argument) const {
   if (const auto* fixed = std::get_if<std::int64_t>(&argument)) return *fixed;
   if (const auto* named = std::get_if<NumberName>(&argument)) {
-    const auto found = known_.numbers.find(named->name);
-    if (found == known_.numbers.end())
+    if (known_ == nullptr) return std::nullopt;
+    const auto found = known_->numbers.find(named->name);
+    if (found == known_->numbers.end())
       refuse(cat("the number ", named->name, " is not known"));
     return found->second;
   }

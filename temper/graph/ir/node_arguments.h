@@ -1,5 +1,5 @@
-// One node's arguments with the shapes and numbers behind their names, as the
-// rules of shapes, costs and memory read them.
+// One node's arguments, with the shapes and numbers behind their names where
+// those are at hand. Everything that reads a node reads it through this.
 // Private to graph.
 #pragma once
 
@@ -7,15 +7,18 @@
 #include <string>
 #include <vector>
 
-#include "temper/graph/infer/infer.h"
+#include "temper/graph/ir/graph.h"
+#include "temper/graph/ir/shape.h"
 
 namespace temper::graph {
 
 class NodeArguments {
  public:
-  // Both must outlive it.
+  // Both must outlive it. Without shapes there is what stands in the node:
+  // flags, literals and names; a number that the graph computes has no value.
+  explicit NodeArguments(const Node& node) : node_(node) {}
   NodeArguments(const Node& node, const Inferred& known)
-      : node_(node), known_(known) {}
+      : node_(node), known_(&known) {}
 
   const Node& node() const {
     return node_;
@@ -23,6 +26,11 @@ class NodeArguments {
 
   // Present and not None.
   bool given(const char* name) const;
+  // The value that a tensor argument names; empty if it is absent, None or a
+  // list.
+  std::string tensor_name(const char* name) const;
+  // The first tensor among the arguments: what the operator works on.
+  std::string subject() const;
   // The shape of a tensor argument; refuses when it is missing.
   const Shape& tensor(const char* name) const;
   const Shape* find_tensor(const char* name) const;
@@ -56,7 +64,7 @@ class NodeArguments {
 
  private:
   const Node& node_;
-  const Inferred& known_;
+  const Inferred* known_ = nullptr;
 };
 
 // "[8, 3, 32, 32]"
