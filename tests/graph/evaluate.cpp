@@ -5,10 +5,10 @@
 #include "temper/base/error.h"
 #include "temper/base/random/philox.h"
 #include "temper/base/text.h"
-#include "temper/graph/ir/effects.h"
 #include "temper/graph/ir/elements.h"
 #include "temper/graph/ir/node_arguments.h"
 #include "temper/graph/ir/op_name.h"
+#include "temper/graph/op/effects.h"
 #include "temper/graph/pass/edit.h"
 
 namespace temper::graph {

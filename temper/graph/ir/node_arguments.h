@@ -1,6 +1,6 @@
 // One node's arguments, with the shapes and numbers behind their names where
-// those are at hand. Everything that reads a node reads it through this.
-// Private to graph.
+// those are at hand. Everything that reads a node's arguments reads them here:
+// rules of operators, passes, the plan of the executor.
 #pragma once
 
 #include <optional>

@@ -22,4 +22,6 @@ struct Inferred {
   std::map<std::string, std::int64_t> numbers;
 };
 
+std::int64_t bytes_of(const Shape& shape);
+
 } // namespace temper::graph

@@ -1,9 +1,9 @@
 #include "temper/graph/pass/norm_mode.h"
 
 #include "temper/base/text.h"
-#include "temper/graph/ir/effects.h"
 #include "temper/graph/ir/node_arguments.h"
 #include "temper/graph/ir/op_name.h"
+#include "temper/graph/op/effects.h"
 #include "temper/graph/pass/edit.h"
 
 namespace temper::graph {

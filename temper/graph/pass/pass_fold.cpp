@@ -6,10 +6,10 @@
 #include <set>
 
 #include "temper/base/text.h"
-#include "temper/graph/ir/effects.h"
 #include "temper/graph/ir/elements.h"
 #include "temper/graph/ir/node_arguments.h"
 #include "temper/graph/ir/op_name.h"
+#include "temper/graph/op/effects.h"
 #include "temper/graph/pass/edit.h"
 #include "temper/graph/pass/norm_mode.h"
 #include "temper/graph/pass/passes.h"

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "temper/base/text.h"
-#include "temper/graph/ir/effects.h"
 #include "temper/graph/ir/node_arguments.h"
 #include "temper/graph/ir/op_name.h"
+#include "temper/graph/op/operator.h"
 #include "temper/graph/pt2/pt2_arguments.h"
 #include "temper/graph/pt2/pt2_trace.h"
 #include "temper/graph/pt2/pt2_values.h"
@@ -173,9 +173,8 @@ bool is_low(DType type) {
 
 // autocast leaves these as they are, whatever types they mix.
 bool mixes_types(const Node& node) {
-  const OpName op = op_name(node.op);
-  return contains(op.name, "_norm") || op.in_place || op.name == "copy" ||
-      op.name == "to" || op.name == "_to_copy";
+  const Operator* page = find_operator(node);
+  return op_name(node.op).in_place || (page != nullptr && page->mixes_types);
 }
 
 bool names_a_type(const Node& node) {
