@@ -5,8 +5,10 @@
 #include "temper/base/error.h"
 #include "temper/base/random/philox.h"
 #include "temper/base/text.h"
-#include "temper/graph/ir/effects.h"
 #include "temper/graph/ir/elements.h"
+#include "temper/graph/ir/node_arguments.h"
+#include "temper/graph/ir/op_name.h"
+#include "temper/graph/op/effects.h"
 #include "temper/graph/pass/edit.h"
 
 namespace temper::graph {
@@ -19,21 +21,21 @@ class Runner {
   explicit Runner(Arrays& values) : values_(values) {}
 
   void run(const Node& node) {
-    const std::string op = operator_of(node);
+    const std::string op(op_name(node.op).spelled);
     if (op == "sym_size") return; // shapes come from the arrays
     values_[values_made(node).front()] = result(op, node);
   }
 
  private:
   const Array& argument(const Node& node, const char* name) const {
-    return values_.at(tensor_argument(node, name));
+    return values_.at(NodeArguments(node).tensor_name(name));
   }
   bool has(const Node& node, const char* name) const {
-    return !tensor_argument(node, name).empty();
+    return !NodeArguments(node).tensor_name(name).empty();
   }
 
   Array result(const std::string& op, const Node& node) const {
-    const Array& x = values_.at(subject_of(node));
+    const Array& x = values_.at(NodeArguments(node).subject());
     if (op == "conv2d") return convolved(node);
     if (op == "linear") return multiplied(node);
     if (op == "batch_norm") return normalised(node);
@@ -52,10 +54,14 @@ class Runner {
     if (op == "sub" || op == "div" || (op == "mul" && has(node, "other")))
       return with_other(op, node);
     if (op == "mul")
-      return each(x, [&](double v) { return v * number(node, "other", 1); });
+      return each(x, [&](double v) {
+        return v * NodeArguments(node).real("other", 1);
+      });
     if (op == "add" || op == "add_") return added(op == "add_", node);
     if (op == "dropout") {
-      check(!truth(node, "train", false), "the tests' evaluator draws nothing");
+      check(
+          !NodeArguments(node).flag("train", false),
+          "the tests' evaluator draws nothing");
       return x;
     }
     if (op == "flatten") {
@@ -83,8 +89,8 @@ class Runner {
   }
 
   Array added(bool in_place, const Node& node) const {
-    const Array& x = values_.at(subject_of(node));
-    const double step = number(node, "other", 0);
+    const Array& x = values_.at(NodeArguments(node).subject());
+    const double step = NodeArguments(node).real("other", 0);
     Array made = in_place ? x : each(x, [](double v) { return v; });
     for (std::size_t i = 0; i < made.values().size(); ++i)
       made.values()[i] += has(node, "other")
@@ -112,12 +118,12 @@ class Runner {
   }
 
   Array with_other(const std::string& op, const Node& node) const {
-    const Array& x = values_.at(subject_of(node));
+    const Array& x = values_.at(NodeArguments(node).subject());
     Array made = make_array(x.sizes);
     for (std::size_t i = 0; i < made.values().size(); ++i) {
       const double other = has(node, "other")
           ? spread(argument(node, "other"), x.sizes, i)
-          : number(node, "other", 1);
+          : NodeArguments(node).real("other", 1);
       const double value = x.values()[i];
       made.values()[i] = op == "sub" ? value - other
           : op == "div"              ? value / other
@@ -204,7 +210,8 @@ class Runner {
     const Array& w = argument(node, "weight");
     const std::int64_t stride = first(node, "stride", 1);
     const std::int64_t padding = first(node, "padding", 0);
-    const auto groups = static_cast<std::int64_t>(number(node, "groups", 1));
+    const auto groups =
+        static_cast<std::int64_t>(NodeArguments(node).real("groups", 1));
     const std::int64_t per_group = w.sizes[1];
     const std::int64_t kernel = w.sizes[2];
     const auto out = [&](std::int64_t size) {
@@ -249,7 +256,7 @@ class Runner {
 
   Array normalised(const Node& node) const {
     const Array& x = argument(node, "input");
-    const bool training = truth(node, "training", false);
+    const bool training = NodeArguments(node).flag("training", false);
     Array made = make_array(x.sizes);
     const auto channels = static_cast<std::size_t>(x.sizes[1]);
     const auto batch = static_cast<std::size_t>(x.sizes[0]);
@@ -269,7 +276,7 @@ class Runner {
         visit([&](std::size_t i) {
           var += (x.values()[i] - mean) * (x.values()[i] - mean) / count;
         });
-        const double momentum = number(node, "momentum", 0.1);
+        const double momentum = NodeArguments(node).real("momentum", 0.1);
         double& old_mean = argument(node, "running_mean").values()[c];
         double& old_var = argument(node, "running_var").values()[c];
         old_mean += momentum * (mean - old_mean);
@@ -279,7 +286,8 @@ class Runner {
           has(node, "weight") ? argument(node, "weight").values()[c] : 1;
       const double beta =
           has(node, "bias") ? argument(node, "bias").values()[c] : 0;
-      const double scale = gamma / std::sqrt(var + number(node, "eps", 0));
+      const double scale =
+          gamma / std::sqrt(var + NodeArguments(node).real("eps", 0));
       visit([&](std::size_t i) {
         made.values()[i] = (x.values()[i] - mean) * scale + beta;
       });

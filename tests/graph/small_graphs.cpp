@@ -4,6 +4,7 @@
 
 #include "temper/base/digest/hash.h"
 #include "temper/base/random/philox.h"
+#include "temper/graph/ir/op_name.h"
 
 namespace temper::graph {
 
@@ -146,7 +147,7 @@ Passed checked(
 std::vector<const Node*> nodes_of(const Graph& graph, const std::string& op) {
   std::vector<const Node*> found;
   for (const Node& node : graph.nodes)
-    if (operator_of(node) == op) found.push_back(&node);
+    if (op_name(node.op).spelled == op) found.push_back(&node);
   return found;
 }
 

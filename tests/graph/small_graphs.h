@@ -10,9 +10,9 @@
 
 #include "temper/base/error.h"
 #include "temper/graph/build/builder.h"
-#include "temper/graph/ir/effects.h"
 #include "temper/graph/ir/elements.h"
 #include "temper/graph/ir/program.h"
+#include "temper/graph/op/effects.h"
 #include "temper/graph/pass/passes.h"
 
 namespace temper::graph {

@@ -9,7 +9,9 @@
 
 #include "temper/base/error.h"
 #include "temper/base/text.h"
+#include "temper/graph/ir/node_arguments.h"
 #include "temper/graph/ir/strides.h"
+#include "temper/graph/op/effects.h"
 
 namespace temper::graph {
 namespace {
@@ -40,6 +42,15 @@ Sizes sizes_between(const Ints& example, const Ints& other) {
   for (std::size_t i = 0; i < example.size(); ++i)
     sizes.push_back(size_between(example[i], other[i]));
   return sizes;
+}
+
+// Attention leaves its result as its projections lay: heads side by side.
+Ints strides_of_new(const Node& node, const Ints& made) {
+  if (find_operator(node)->layer != Layer::kAttention)
+    return strides_in_order(made);
+  check(made.size() == 4, "attention has batch, heads, places and features");
+  const std::int64_t row = made[1] * made[3];
+  return {made[2] * row, made[3], row, 1};
 }
 
 std::string underscored(std::string target) {
@@ -91,7 +102,7 @@ Value Builder::input(
   for (World& world : worlds_) {
     Ints full{world.batch};
     full.insert(full.end(), sizes.begin(), sizes.end());
-    world.strides[user_input_] = contiguous_strides(full);
+    world.strides[user_input_] = strides_in_order(full);
     world.inferred.tensors[user_input_] = {dtype, std::move(full)};
   }
   describe(user_input_);
@@ -107,7 +118,7 @@ Value Builder::state(
       fresh_name((parameter ? "p_" : "b_") + underscored(target));
   for (World& world : worlds_) {
     world.inferred.tensors[name] = shape;
-    world.strides[name] = contiguous_strides(shape.sizes);
+    world.strides[name] = strides_in_order(shape.sizes);
   }
   describe(name);
   made_.graph.tensors[name].requires_grad = parameter;
@@ -159,12 +170,14 @@ void Builder::learn(const Node& node) {
   for (World& world : worlds_) {
     check(infer_node(node, world.inferred), "every layer has a shape rule");
     const std::string base = values_read(node).at(0);
-    for (const std::string& name : made)
-      world.strides[name] = strides_made(
-          node,
-          world.inferred.tensors.at(base).sizes,
-          world.strides.at(base),
-          world.inferred.tensors.at(name).sizes);
+    const auto& shapes = world.inferred.tensors;
+    for (const std::string& name : made) {
+      const auto shared = shared_strides(
+          NodeArguments(node, world.inferred),
+          {shapes.at(base), world.strides.at(base), shapes.at(name)});
+      world.strides[name] =
+          shared ? *shared : strides_of_new(node, shapes.at(name).sizes);
+    }
   }
   for (const std::string& name : made)
     describe(name);

@@ -1,10 +1,8 @@
 #include "temper/graph/cost/convolution_case.h"
 
-#include "temper/base/text.h"
-#include "temper/graph/cost/storage_map.h"
-#include "temper/graph/infer/node_arguments.h"
-#include "temper/graph/ir/op_name.h"
+#include "temper/graph/ir/node_arguments.h"
 #include "temper/graph/ir/saturating.h"
+#include "temper/graph/op/operator.h"
 
 namespace temper::graph {
 namespace {
@@ -34,8 +32,10 @@ std::optional<Ints> padding_of(
 std::optional<ConvolutionCase> convolution_case(
     const Node& node,
     const Inferred& known) {
-  const auto name = op_name(node.op).name;
-  if (!starts_with(name, "conv")) return {};
+  const Operator* page = find_operator(node);
+  const Layer layer = page == nullptr ? Layer::kOther : page->layer;
+  if (layer != Layer::kConvolution && layer != Layer::kTransposedConvolution)
+    return {};
   const NodeArguments arguments(node, known);
   const Shape* input = arguments.find_tensor("input");
   const Shape* weight = arguments.find_tensor("weight");
@@ -51,7 +51,7 @@ std::optional<ConvolutionCase> convolution_case(
   made.dilation = arguments.repeated("dilation", dimensions, {1});
   made.output_padding = arguments.repeated("output_padding", dimensions, {0});
   made.groups = arguments.integer("groups", 1);
-  made.transposed = starts_with(name, "conv_transpose") ||
+  made.transposed = layer == Layer::kTransposedConvolution ||
       arguments.flag("transposed", false);
   const auto padding = padding_of(arguments, made, dimensions);
   if (!padding) return {};

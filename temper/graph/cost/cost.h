@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "temper/graph/cost/storage_map.h"
+#include "temper/graph/op/storage_map.h"
 
 namespace temper::graph {
 

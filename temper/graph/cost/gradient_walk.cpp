@@ -3,31 +3,31 @@
 #include <algorithm>
 #include <utility>
 
-#include "temper/base/text.h"
-#include "temper/graph/infer/node_arguments.h"
-#include "temper/graph/ir/op_name.h"
+#include "temper/graph/ir/node_arguments.h"
 #include "temper/graph/ir/saturating.h"
 #include "temper/graph/ir/weights.h"
+#include "temper/graph/op/operator.h"
 
 namespace temper::graph {
 namespace {
 
-// The gradient goes on as it is, or as a view of itself.
-bool hands_on(std::string_view name) {
-  for (const char* each :
-       {"add",     "sub",       "view",      "reshape",   "_unsafe_view",
-        "view_as", "flatten",   "unflatten", "transpose", "swapaxes",
-        "t",       "permute",   "unsqueeze", "squeeze",   "contiguous",
-        "clone",   "cat",       "stack",     "to",        "alias",
-        "type_as", "reshape_as"})
-    if (name == each) return true;
-  return false;
+bool hands_gradient_on(const Node& node) {
+  const Operator* page = find_operator(node);
+  return page != nullptr && page->gradient == Gradient::kHandedOn;
+}
+
+bool is_layer_of(const Node& node, std::initializer_list<Layer> layers) {
+  const Operator* page = find_operator(node);
+  return page != nullptr &&
+      std::find(layers.begin(), layers.end(), page->layer) != layers.end();
 }
 
 // LibTorch's own rule (use_mkldnn): small batches of 1x1 filters on one thread,
 // and small single samples, are faster without.
 bool goes_to_onednn(const Node& node, const Inferred& known, int threads) {
-  if (threads == 0 || !starts_with(op_name(node.op).name, "conv")) return false;
+  if (threads == 0 ||
+      !is_layer_of(node, {Layer::kConvolution, Layer::kTransposedConvolution}))
+    return false;
   const NodeArguments arguments(node, known);
   const Shape* input = arguments.find_tensor("input");
   const Shape* weight = arguments.find_tensor("weight");
@@ -134,7 +134,7 @@ std::int64_t GradientWalk::copies_by_rule(const Node& node) const {
     return onednn_copies(node);
   const Shape* input = NodeArguments(node, known_).find_tensor("self");
   if (!options_.channels_last || input == nullptr ||
-      !starts_with(op_name(node.op).name, "max_pool2d"))
+      !is_layer_of(node, {Layer::kMaxPool2d}))
     return 0;
   const auto& made = known_.tensors.at(values_made(node).front());
   constexpr std::int64_t kIndex = 8;
@@ -189,7 +189,7 @@ void GradientWalk::through(
       arriving.push_back(found->second);
   if (arriving.empty()) return;
 
-  const bool passes = hands_on(op_name(node.op).name);
+  const bool passes = hands_gradient_on(node);
   for (const auto& read : values_read(node)) {
     if (with_gradient_.count(read) == 0 || parameters_.count(read) > 0)
       continue;

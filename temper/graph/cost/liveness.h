@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "temper/graph/cost/convolution_case.h"
-#include "temper/graph/cost/storage_map.h"
+#include "temper/graph/op/storage_map.h"
 
 namespace temper::graph {
 

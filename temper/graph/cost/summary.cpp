@@ -93,7 +93,7 @@ summarize(const std::string& name, const Graph& graph, const Symbols& symbols) {
     const auto made = values_made(node);
     const OpName op = op_name(node.op);
     row.name = made.empty() ? std::string(op.name) : made.front();
-    row.op = std::string(op.name) + (op.in_place ? "_" : "");
+    row.op = std::string(op.spelled);
     row.module = node.module;
     row.source = node.source;
     for (const auto& value : made)

@@ -3,7 +3,7 @@
 
 #include "temper/base/text.h"
 #include "temper/graph/cost/summary.h"
-#include "temper/graph/infer/node_arguments.h"
+#include "temper/graph/ir/node_arguments.h"
 
 namespace temper::graph {
 namespace {

@@ -1,54 +1,14 @@
 #include "temper/graph/infer/infer.h"
 
 #include <set>
-#include <string_view>
-#include <unordered_map>
 
 #include "temper/base/error.h"
 #include "temper/base/text.h"
-#include "temper/graph/infer/infer_rules.h"
-#include "temper/graph/ir/op_name.h"
+#include "temper/graph/op/node_shapes.h"
+#include "temper/graph/op/operator.h"
 
 namespace temper::graph {
 namespace {
-
-using ShapeRuleOfName =
-    std::unordered_map<std::string_view, void (*)(NodeShapes&)>;
-
-const ShapeRuleOfName& shape_rules() {
-  static const ShapeRuleOfName all = [] {
-    ShapeRuleOfName table;
-    for (const auto* family :
-         {&convolution_rules(),
-          &pooling_rules(),
-          &resize_rules(),
-          &normalisation_rules(),
-          &elementwise_rules(),
-          &reduction_rules(),
-          &view_rules(),
-          &part_rules(),
-          &linear_algebra_rules(),
-          &recurrent_rules(),
-          &indexing_rules(),
-          &creation_rules()})
-      for (const auto& rule : *family)
-        check(
-            table.emplace(rule.name, rule.apply).second,
-            "an operator has one shape rule");
-    return table;
-  }();
-  return all;
-}
-
-const ShapeRuleOfName& rules_of_numbers() {
-  static const ShapeRuleOfName all = [] {
-    ShapeRuleOfName table;
-    for (const auto& rule : number_rules())
-      table.emplace(rule.name, rule.apply);
-    return table;
-  }();
-  return all;
-}
 
 Shape declared_shape(const TensorMeta& meta, const Symbols& symbols) {
   Shape shape{meta.dtype, {}};
@@ -132,15 +92,11 @@ solve(const Size& size, const std::string& symbol, std::int64_t wanted) {
 } // namespace
 
 bool infer_node(const Node& node, Inferred& known) {
-  const OpName op = op_name(node.op);
-  const bool arithmetic = op.space == "_operator" || op.space == "math" ||
-      starts_with(op.name, "sym_");
-  const auto& table = arithmetic ? rules_of_numbers() : shape_rules();
-  const auto rule = table.find(op.name);
-  if (rule == table.end()) return false;
-  if (arithmetic && !has_whole_numbers(node, known)) return false;
+  const Operator* page = find_operator(node);
+  if (page == nullptr || page->shape == nullptr) return false;
+  if (page->of_numbers && !has_whole_numbers(node, known)) return false;
   NodeShapes shapes(node, known);
-  rule->second(shapes);
+  page->shape(shapes);
   return true;
 }
 

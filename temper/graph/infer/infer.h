@@ -4,24 +4,12 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
-#include <vector>
 
 #include "temper/graph/ir/graph.h"
+#include "temper/graph/ir/shape.h"
 
 namespace temper::graph {
-
-struct Shape {
-  DType dtype = DType::kFloat32;
-  std::vector<std::int64_t> sizes;
-  friend bool operator==(const Shape&, const Shape&) = default;
-};
-
-struct Inferred {
-  std::map<std::string, Shape> tensors; // by value name
-  std::map<std::string, std::int64_t> numbers;
-};
 
 // All values, the graph's symbols having these values ({"s77", 32}). The shapes
 // that the graph declares are believed: whoever made it ran it. Only where one

@@ -1,5 +1,5 @@
-// The parts of an operator's name. Rules of shapes, costs and memory are kept
-// per operator, whatever its overload, and in-place variants share them.
+// The parts of an operator's name. What is known about an operator is kept by
+// its name, whatever its overload, and in-place variants share it.
 #pragma once
 
 #include <string>
@@ -7,12 +7,13 @@
 
 namespace temper::graph {
 
-// "aten.relu_.default" -> {"aten", "relu", "default", in place}.
+// "aten.relu_.default" -> {"aten", "relu", "relu_", "default", in place}.
 struct OpName {
   std::string_view space;
   std::string_view name; // without the underscore of an in-place operator
+  std::string_view spelled; // with it
   std::string_view overload;
-  bool in_place = false;
+  bool in_place = false; // add_ and __iadd__; not __and__, nor Python's and_
 };
 
 // The parts point into `op`, which must outlive them.

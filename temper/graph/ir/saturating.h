@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 namespace temper::graph {
 
@@ -20,6 +21,16 @@ inline std::int64_t plus(std::int64_t a, std::int64_t b) {
   return __builtin_add_overflow(a, b, &sum)
       ? std::numeric_limits<std::int64_t>::max()
       : sum;
+}
+
+// Of all sizes from `first` on.
+inline std::int64_t product_of(
+    const std::vector<std::int64_t>& sizes,
+    std::size_t first = 0) {
+  std::int64_t product = 1;
+  for (std::size_t i = first; i < sizes.size(); ++i)
+    product = times(product, sizes[i]);
+  return product;
 }
 
 } // namespace temper::graph

@@ -1,20 +1,18 @@
-// How a view lies in its base's memory: the strides, in elements, that PyTorch
-// gives a value. The builder writes them beside the sizes. No torch here.
+// How the elements of a tensor lie in memory: strides, in elements.
 #pragma once
+
+#include <optional>
 
 #include "temper/graph/ir/graph.h"
 
 namespace temper::graph {
 
-Ints contiguous_strides(const Ints& sizes);
-
-// The strides of an operator's result, when its first tensor argument has
-// `sizes` and `strides` and the result has sizes `made`. Operators that are no
-// views give a fresh, contiguous tensor; those in place give x itself.
-Ints strides_made(
-    const Node& node,
-    const Ints& sizes,
-    const Ints& strides,
-    const Ints& made);
+// Row by row, as PyTorch lays out a new tensor.
+Ints strides_in_order(const Ints& sizes);
+bool in_order(const Ints& sizes, const Ints& strides);
+// The strides with which the same memory is seen under other sizes; no value
+// when the elements would have to move.
+std::optional<Ints>
+viewed(const Ints& sizes, const Ints& strides, const Ints& wanted);
 
 } // namespace temper::graph

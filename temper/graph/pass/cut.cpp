@@ -4,7 +4,8 @@
 #include <set>
 
 #include "temper/base/text.h"
-#include "temper/graph/infer/node_arguments.h"
+#include "temper/graph/ir/node_arguments.h"
+#include "temper/graph/ir/op_name.h"
 #include "temper/graph/pass/edit.h"
 
 namespace temper::graph {
@@ -102,8 +103,8 @@ class Cutter {
 
   void take(const Node& node) {
     Node copy = node;
-    const std::string subject = subject_of(node);
-    if (operator_of(node) == "sym_size" && !at_hand(subject) &&
+    const std::string subject = NodeArguments(node).subject();
+    if (op_name(node.op).name == "sym_size" && !at_hand(subject) &&
         !read_off(copy)) {
       refuse(
           cat("the size that ", describe(node), " reads is none of its own"));
@@ -137,8 +138,9 @@ class Cutter {
     const int maker = dependencies_.maker(number);
     if (maker < 0) return false;
     Node node = graph_.nodes[static_cast<std::size_t>(maker)];
-    if (operator_of(node) == "sym_size") {
-      if (subject_of(node) != value_ && !read_off(node)) return false;
+    if (op_name(node.op).name == "sym_size") {
+      if (NodeArguments(node).subject() != value_ && !read_off(node))
+        return false;
     } else {
       for (const std::string& value : values_read(node))
         if (!at_hand(value) &&

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "temper/graph/ir/effects.h"
 #include "temper/graph/ir/graph.h"
+#include "temper/graph/op/effects.h"
 
 namespace temper::graph {
 

@@ -10,7 +10,9 @@
 
 #include "temper/base/error.h"
 #include "temper/graph/infer/infer.h"
-#include "temper/graph/ir/effects.h"
+#include "temper/graph/ir/node_arguments.h"
+#include "temper/graph/ir/op_name.h"
+#include "temper/graph/op/operator.h"
 #include "temper/graph/pass/passes.h"
 
 namespace temper::graph {
@@ -51,26 +53,20 @@ constexpr double kAll = 1e18; // how "to the end" is written
 
 // Sizes that a node was told: the batch among them was a number in Python.
 bool names_sizes(const Node& node, std::int64_t batch) {
-  static const std::set<std::string> views{
-      "view", "reshape", "_unsafe_view", "unflatten"};
-  static const std::set<std::string> others{
-      "zeros",    "ones",     "full",         "empty",      "rand",
-      "randn",    "randint",  "arange",       "eye",        "new_zeros",
-      "new_ones", "new_full", "new_empty",    "expand",     "repeat",
-      "tile",     "randperm", "linspace",     "slice",      "narrow",
-      "split",    "chunk",    "tensor_split", "as_strided", "split_with_sizes",
-      "unfold",   "select",   "broadcast_to"};
-  const std::string op = operator_of(node);
-  const bool view = views.count(op) > 0;
-  if (!view && others.count(op) == 0) return false;
-  // Along other dimensions than the first, a part is no part of the batch.
-  if (op == "slice" && number(node, "start", 0) == 0 &&
-      number(node, "end", kAll) >= kAll)
-    return false;
-  if (op == "slice" || op == "narrow" || op == "select" || op == "split" ||
-      op == "chunk" || op == "tensor_split" || op == "split_with_sizes" ||
-      op == "unfold")
-    return number(node, op == "unfold" ? "dimension" : "dim", 0) == 0;
+  const Operator* page = find_operator(node);
+  const ToldSizes told = page == nullptr ? ToldSizes::kNone : page->told;
+  if (told == ToldSizes::kNone) return false;
+  if (told == ToldSizes::kPart) {
+    const NodeArguments arguments(node);
+    // A slice of all that is there is no part.
+    if (page->dimensions == Dimensions::kSliced &&
+        arguments.real("start", 0) == 0 && arguments.real("end", kAll) >= kAll)
+      return false;
+    // Along other dimensions than the first, a part is no part of the batch.
+    return arguments.real(
+               arguments.given("dimension") ? "dimension" : "dim", 0) == 0;
+  }
+  const bool view = told == ToldSizes::kViewed;
   for (const NamedArgument& each : node.inputs) {
     if (const auto* sizes = std::get_if<Ints>(&each.value))
       if (view ? !sizes->empty() && sizes->front() == batch
@@ -84,30 +80,17 @@ bool names_sizes(const Node& node, std::int64_t batch) {
 
 // "x.sum(0) / len(x)" has the number of the batch in it, or one made of it.
 bool computes_with(const Graph& graph, const Node& node, std::int64_t batch) {
-  static const std::set<std::string> arithmetic{
-      "add",
-      "sub",
-      "rsub",
-      "mul",
-      "div",
-      "pow",
-      "multiply",
-      "divide",
-      "subtract",
-      "true_divide",
-      "floor_divide",
-      "remainder",
-      "fmod"};
-  std::string op = operator_of(node);
-  if (!op.empty() && op.back() == '_') op.pop_back();
-  if (arithmetic.count(op) == 0) return false;
+  const Operator* page = find_operator(node);
+  if (page == nullptr || !page->arithmetic) return false;
   // A counter of batches counts by one, whatever they hold.
-  const auto subject = graph.tensors.find(subject_of(node));
+  const auto subject = graph.tensors.find(NodeArguments(node).subject());
   if (subject != graph.tensors.end() && subject->second.sizes.empty() &&
       !is_floating(subject->second.dtype))
     return false;
   // One more or one less is said everywhere.
-  if (batch == 1 && (op == "add" || op == "sub" || op == "rsub")) return false;
+  const auto name = op_name(node.op).name;
+  if (batch == 1 && (name == "add" || name == "sub" || name == "rsub"))
+    return false;
   const auto size = static_cast<double>(batch);
   const auto is_made_of_it = [&](double value) {
     for (const double made :

@@ -2,19 +2,16 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "temper/base/error.h"
 #include "temper/base/text.h"
-#include "temper/graph/infer/node_arguments.h"
-#include "temper/graph/ir/effects.h"
+#include "temper/graph/ir/node_arguments.h"
+#include "temper/graph/op/operator.h"
 #include "temper/graph/pass/edit.h"
 #include "temper/graph/pass/resize.h"
 
 namespace temper::graph {
 namespace {
-
-using Names = std::set<std::string>;
 
 constexpr std::size_t kGone = static_cast<std::size_t>(-1);
 
@@ -27,51 +24,8 @@ constexpr std::size_t kGone = static_cast<std::size_t>(-1);
       "Export the model without what comes after its last layer.");
 }
 
-// Keep every dimension where it is.
-bool keeps_dimensions(const std::string& op) {
-  static const Names names{
-      "adaptive_avg_pool1d",
-      "adaptive_avg_pool2d",
-      "adaptive_max_pool2d",
-      "alpha_dropout",
-      "avg_pool1d",
-      "avg_pool2d",
-      "celu",
-      "clamp",
-      "clone",
-      "contiguous",
-      "detach",
-      "dropout",
-      "elu",
-      "exp",
-      "feature_dropout",
-      "gelu",
-      "hardsigmoid",
-      "hardswish",
-      "hardtanh",
-      "leaky_relu",
-      "log",
-      "log_sigmoid",
-      "log_softmax",
-      "max_pool2d",
-      "neg",
-      "relu",
-      "relu6",
-      "selu",
-      "sigmoid",
-      "silu",
-      "softmax",
-      "softplus",
-      "tanh",
-      "to"};
-  const std::string plain =
-      !op.empty() && op.back() == '_' ? op.substr(0, op.size() - 1) : op;
-  return names.count(plain) > 0;
-}
-
-std::int64_t
-whole_number(const Node& node, const std::string& name, int otherwise) {
-  return static_cast<std::int64_t>(number(node, name, otherwise));
+std::int64_t whole_number(const Node& node, const char* name, int otherwise) {
+  return static_cast<std::int64_t>(NodeArguments(node).real(name, otherwise));
 }
 
 std::size_t wrapped(std::int64_t dim, std::size_t rank) {
@@ -116,7 +70,7 @@ dim_after_reduction(const Node& node, std::size_t dim, std::size_t rank) {
     if (wrapped(each, rank) == dim) return kGone;
     if (wrapped(each, rank) < dim) ++before;
   }
-  return truth(node, "keepdim", false) ? dim : dim - before;
+  return NodeArguments(node).flag("keepdim", false) ? dim : dim - before;
 }
 
 class DimensionWalk {
@@ -155,50 +109,63 @@ class DimensionWalk {
 
   // Where the dimension is in the result.
   std::size_t landing(const Node& node, const std::vector<std::string>& read) {
-    const std::string op = operator_of(node);
-    const std::string subject = subject_of(node);
+    const std::string subject = NodeArguments(node).subject();
     if (dims_.count(subject) == 0) refuse_head_node(node);
     const std::size_t dim = dims_[subject];
     const Sizes& sizes = old_[subject];
     const std::size_t rank = sizes.size();
-    if (op == "add" || op == "sub" || op == "mul" || op == "div" ||
-        op == "add_" || op == "sub_" || op == "mul_" || op == "div_")
-      return beside(node, dim, rank);
+    const Operator* page = find_operator(node);
+    const Dimensions change =
+        page == nullptr ? Dimensions::kOther : page->dimensions;
+    if (change == Dimensions::kBroadcast) return beside(node, dim, rank);
     if (read.size() > 1) refuse_head_node(node);
-    if (keeps_dimensions(op)) return dim;
-    if (op == "view" || op == "reshape" || op == "flatten") {
-      const std::size_t to =
-          covering(sizes, dim, graph_.meta(values_made(node).front()).sizes);
-      if (to == kGone) refuse_head_node(node);
-      return to;
+    std::size_t to = dim;
+    switch (change) {
+      case Dimensions::kKept:
+        return dim;
+      case Dimensions::kRegrouped:
+        to = covering(sizes, dim, graph_.meta(values_made(node).front()).sizes);
+        if (to == kGone) refuse_head_node(node);
+        return to;
+      case Dimensions::kSwapped:
+        return swapped(node, dim, rank);
+      case Dimensions::kPermuted:
+        return permuted_place(node, dim, rank);
+      case Dimensions::kInserted:
+        return dim +
+            (wrapped(whole_number(node, "dim", 0), rank + 1) <= dim ? 1 : 0);
+      case Dimensions::kSqueezed:
+      case Dimensions::kSelected:
+        // Without a dimension it would depend on the number of classes.
+        to = dim_after_reduction(node, dim, rank);
+        if (dims_of(node).empty() || to == kGone) refuse_head_node(node);
+        return change == Dimensions::kSelected ? to
+                                               : squeezed(node, dim, sizes);
+      case Dimensions::kSliced:
+        if (wrapped(whole_number(node, "dim", 0), rank) == dim)
+          refuse_head_node(node);
+        return dim;
+      case Dimensions::kReduced:
+        return dim_after_reduction(node, dim, rank);
+      case Dimensions::kBroadcast:
+      case Dimensions::kOther:
+        break;
     }
-    if (op == "transpose" || op == "t") {
-      const std::size_t a = wrapped(whole_number(node, "dim0", 0), rank);
-      const std::size_t b = wrapped(whole_number(node, "dim1", 1), rank);
-      return dim == a ? b : dim == b ? a : dim;
-    }
-    if (op == "permute") {
-      const auto* order = std::get_if<Ints>(node.find("dims"));
-      for (std::size_t i = 0; order != nullptr && i < order->size(); ++i)
-        if (wrapped((*order)[i], rank) == dim) return i;
-      refuse_head_node(node);
-    }
-    if (op == "unsqueeze") {
-      const std::size_t at = wrapped(whole_number(node, "dim", 0), rank + 1);
-      return at <= dim ? dim + 1 : dim;
-    }
-    if (op == "squeeze" || op == "select") {
-      // Without a dimension it would depend on the number of classes.
-      if (dims_of(node).empty() ||
-          dim_after_reduction(node, dim, rank) == kGone)
-        refuse_head_node(node);
-      return op == "select" ? dim_after_reduction(node, dim, rank)
-                            : squeezed(node, dim, sizes);
-    }
-    if (op == "slice" && wrapped(whole_number(node, "dim", 0), rank) != dim)
-      return dim;
-    if (op == "mean" || op == "sum" || op == "amax" || op == "argmax")
-      return dim_after_reduction(node, dim, rank);
+    refuse_head_node(node);
+  }
+
+  static std::size_t
+  swapped(const Node& node, std::size_t dim, std::size_t rank) {
+    const std::size_t a = wrapped(whole_number(node, "dim0", 0), rank);
+    const std::size_t b = wrapped(whole_number(node, "dim1", 1), rank);
+    return dim == a ? b : dim == b ? a : dim;
+  }
+
+  static std::size_t
+  permuted_place(const Node& node, std::size_t dim, std::size_t rank) {
+    const auto* order = std::get_if<Ints>(node.find("dims"));
+    for (std::size_t i = 0; order != nullptr && i < order->size(); ++i)
+      if (wrapped((*order)[i], rank) == dim) return i;
     refuse_head_node(node);
   }
 
@@ -216,7 +183,7 @@ class DimensionWalk {
   // Beside a number or something that spreads over the classes, or another
   // that follows them in the same place.
   std::size_t beside(const Node& node, std::size_t dim, std::size_t rank) {
-    const std::string other = tensor_argument(node, "other");
+    const std::string other = NodeArguments(node).tensor_name("other");
     if (other.empty()) return dim;
     const auto tracked = dims_.find(other);
     const Sizes& sizes =
@@ -234,8 +201,8 @@ class DimensionWalk {
   }
 
   void change_literal(Node& node, std::size_t dim) const {
-    const std::string op = operator_of(node);
-    if (op != "view" && op != "reshape") return;
+    const Operator* page = find_operator(node);
+    if (page->dimensions != Dimensions::kRegrouped) return;
     for (NamedArgument& argument : node.inputs) {
       if (argument.name != "size" && argument.name != "shape") continue;
       if (auto* sizes = std::get_if<Ints>(&argument.value)) {

@@ -1,7 +1,9 @@
 #include "temper/graph/pass/norm_mode.h"
 
 #include "temper/base/text.h"
-#include "temper/graph/ir/effects.h"
+#include "temper/graph/ir/node_arguments.h"
+#include "temper/graph/ir/op_name.h"
+#include "temper/graph/op/effects.h"
 #include "temper/graph/pass/edit.h"
 
 namespace temper::graph {
@@ -12,9 +14,9 @@ constexpr const char* kCounter = ".num_batches_tracked";
 // In place as torch.export writes it, or as a new value that a buffer mutation
 // puts into the buffer, as its decompositions do.
 bool counts(const Node& node, const std::set<std::string>& counters) {
-  const std::string op = operator_of(node);
-  if (op != "add_" && op != "add") return false;
-  return counters.count(subject_of(node)) > 0 && number(node, "other", 0) == 1;
+  if (op_name(node.op).name != "add") return false;
+  return counters.count(NodeArguments(node).subject()) > 0 &&
+      NodeArguments(node).real("other", 0) == 1;
 }
 
 Node counting_node(
@@ -36,9 +38,9 @@ Node counting_node(
 
 // In eval the two saved statistics are empty, in training one per channel.
 void resize_saved(Graph& graph, const Node& node, bool training) {
-  if (operator_of(node) == "batch_norm" || node.outputs.size() < 3) return;
+  if (op_name(node.op).name == "batch_norm" || node.outputs.size() < 3) return;
   const Size channels =
-      graph.meta(tensor_argument(node, "running_mean")).sizes.at(0);
+      graph.meta(NodeArguments(node).tensor_name("running_mean")).sizes.at(0);
   for (std::size_t i = 1; i < 3; ++i)
     for (const std::string& value : tensors_in(node.outputs[i]))
       graph.tensors[value].sizes = {training ? channels : Size(0)};
@@ -47,7 +49,7 @@ void resize_saved(Graph& graph, const Node& node, bool training) {
 } // namespace
 
 void set_norm_mode(Graph& graph, Node& batch_norm, bool training) {
-  if (operator_of(batch_norm) == "_native_batch_norm_legit_no_training")
+  if (op_name(batch_norm.op).name == "_native_batch_norm_legit_no_training")
     batch_norm.op = "aten._native_batch_norm_legit.default";
   set_argument(batch_norm, "training", training, "running_var");
   resize_saved(graph, batch_norm, training);
@@ -55,7 +57,7 @@ void set_norm_mode(Graph& graph, Node& batch_norm, bool training) {
 
 std::string counter_of(const Graph& graph, const Node& batch_norm) {
   const Input* mean =
-      find_input(graph, tensor_argument(batch_norm, "running_mean"));
+      find_input(graph, NodeArguments(batch_norm).tensor_name("running_mean"));
   if (mean == nullptr) return "";
   const Input* counter =
       graph.find_target(parent_path(mean->target) + kCounter);

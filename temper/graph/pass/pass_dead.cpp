@@ -1,7 +1,7 @@
 #include <set>
 
 #include "temper/base/text.h"
-#include "temper/graph/ir/effects.h"
+#include "temper/graph/op/effects.h"
 #include "temper/graph/pass/edit.h"
 #include "temper/graph/pass/passes.h"
 

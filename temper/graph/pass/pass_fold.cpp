@@ -6,8 +6,10 @@
 #include <set>
 
 #include "temper/base/text.h"
-#include "temper/graph/ir/effects.h"
 #include "temper/graph/ir/elements.h"
+#include "temper/graph/ir/node_arguments.h"
+#include "temper/graph/ir/op_name.h"
+#include "temper/graph/op/effects.h"
 #include "temper/graph/pass/edit.h"
 #include "temper/graph/pass/norm_mode.h"
 #include "temper/graph/pass/passes.h"
@@ -19,9 +21,10 @@ using Names = std::set<std::string>;
 using Counts = std::map<std::string, int>;
 
 bool is_layer(const Graph& graph, const Node& node) {
-  const std::string op = operator_of(node);
+  const std::string_view op = op_name(node.op).name;
   if (op == "conv1d" || op == "conv2d" || op == "conv3d") return true;
-  if (op == "convolution") return !truth(node, "transposed", false);
+  if (op == "convolution")
+    return !NodeArguments(node).flag("transposed", false);
   // Over [batch, length, channels] BatchNorm would take the length.
   return op == "linear" &&
       graph.meta(values_made(node).front()).sizes.size() == 2;
@@ -46,16 +49,16 @@ struct Affine {
 };
 Affine affine_of(const Program& program, const Node& norm) {
   const TensorData* mean =
-      bytes_of_value(program, tensor_argument(norm, "running_mean"));
+      bytes_of_value(program, NodeArguments(norm).tensor_name("running_mean"));
   const TensorData* var =
-      bytes_of_value(program, tensor_argument(norm, "running_var"));
+      bytes_of_value(program, NodeArguments(norm).tensor_name("running_var"));
   if (mean == nullptr || var == nullptr) return {};
   const std::vector<double> means = elements_of(*mean);
   const std::vector<double> vars = elements_of(*var);
   std::vector<double> gamma(means.size(), 1.0);
   std::vector<double> beta(means.size(), 0.0);
   const auto stored = [&](const char* name, std::vector<double>& values) {
-    const std::string value = tensor_argument(norm, name);
+    const std::string value = NodeArguments(norm).tensor_name(name);
     if (value.empty()) return true;
     const TensorData* bytes = bytes_of_value(program, value);
     if (bytes != nullptr) values = elements_of(*bytes);
@@ -66,7 +69,7 @@ Affine affine_of(const Program& program, const Node& norm) {
   if (vars.size() != channels || gamma.size() != channels ||
       beta.size() != channels)
     return {};
-  const double eps = number(norm, "eps", 1e-5);
+  const double eps = NodeArguments(norm).real("eps", 1e-5);
   Affine affine;
   for (std::size_t c = 0; c < channels; ++c) {
     affine.scale.push_back(gamma[c] / std::sqrt(vars[c] + eps));
@@ -107,8 +110,8 @@ bool fold_into(
     const Affine& affine,
     const Counts& readers) {
   const Graph& graph = program.graph;
-  const std::string weight = tensor_argument(layer, "weight");
-  const std::string bias = tensor_argument(layer, "bias");
+  const std::string weight = NodeArguments(layer).tensor_name("weight");
+  const std::string bias = NodeArguments(layer).tensor_name("bias");
   const TensorData* weight_bytes = bytes_of_value(program, weight);
   const TensorData* bias_bytes =
       bias.empty() ? nullptr : bytes_of_value(program, bias);
@@ -148,7 +151,7 @@ bool fold(Program& program, const Node& norm, const Counts& readers) {
   const std::vector<std::string> made = values_made(norm);
   for (std::size_t i = 1; i < made.size(); ++i) // saved statistics
     if (readers.count(made[i]) > 0) return false;
-  const std::string before = tensor_argument(norm, "input");
+  const std::string before = NodeArguments(norm).tensor_name("input");
   Node* layer = maker_of(graph, before);
   if (layer == nullptr || !is_layer(graph, *layer) || readers.at(before) != 1)
     return false;
@@ -173,14 +176,15 @@ Passed fold_batch_norm(const Program& program) {
       continue;
     folded.insert(values_made(norm).front());
     for (const char* name : {"weight", "bias", "running_mean", "running_var"})
-      freed.insert(tensor_argument(norm, name));
+      freed.insert(NodeArguments(norm).tensor_name(name));
     freed.insert(counter_of(graph, norm));
   }
   std::vector<std::pair<std::string, std::string>> renamed;
   std::erase_if(graph.nodes, [&](const Node& node) {
     const std::vector<std::string> made = values_made(node);
     if (made.empty() || folded.count(made.front()) == 0) return false;
-    renamed.emplace_back(made.front(), tensor_argument(node, "input"));
+    renamed.emplace_back(
+        made.front(), NodeArguments(node).tensor_name("input"));
     return true;
   });
   for (const auto& [from, to] : renamed)

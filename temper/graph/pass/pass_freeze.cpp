@@ -4,8 +4,9 @@
 #include "temper/base/error.h"
 #include "temper/base/nearest.h"
 #include "temper/base/text.h"
-#include "temper/graph/ir/effects.h"
+#include "temper/graph/ir/node_arguments.h"
 #include "temper/graph/ir/ties.h"
+#include "temper/graph/op/effects.h"
 #include "temper/graph/pass/edit.h"
 #include "temper/graph/pass/norm_mode.h"
 #include "temper/graph/pass/passes.h"
@@ -57,7 +58,8 @@ std::set<std::string> matching(
 bool frozen_but_moving(const Graph& graph, const Node& node) {
   if (!uses_batch_statistics(node) || values_written(node).empty())
     return false;
-  const Input* weight = find_input(graph, tensor_argument(node, "weight"));
+  const Input* weight =
+      find_input(graph, NodeArguments(node).tensor_name("weight"));
   return weight != nullptr && !weight->trainable;
 }
 
@@ -130,10 +132,11 @@ Passed freeze_statistics(
   std::int64_t stopped = 0;
   for (Node& node : graph.nodes) {
     const Input* mean =
-        find_input(graph, tensor_argument(node, "running_mean"));
+        find_input(graph, NodeArguments(node).tensor_name("running_mean"));
     if (!is_batch_norm(node) || mean == nullptr) continue;
     ++all;
-    const Input* weight = find_input(graph, tensor_argument(node, "weight"));
+    const Input* weight =
+        find_input(graph, NodeArguments(node).tensor_name("weight"));
     const bool hit = hits.count(mean->target) > 0 ||
         (weight != nullptr && hits.count(weight->target) > 0);
     if (!hit || !uses_batch_statistics(node)) continue;

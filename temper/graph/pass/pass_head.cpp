@@ -4,9 +4,10 @@
 #include "temper/base/error.h"
 #include "temper/base/text.h"
 #include "temper/graph/build/fill.h"
-#include "temper/graph/infer/node_arguments.h"
-#include "temper/graph/ir/effects.h"
 #include "temper/graph/ir/elements.h"
+#include "temper/graph/ir/node_arguments.h"
+#include "temper/graph/ir/op_name.h"
+#include "temper/graph/op/effects.h"
 #include "temper/graph/pass/edit.h"
 #include "temper/graph/pass/head_shapes.h"
 #include "temper/graph/pass/passes.h"
@@ -25,11 +26,13 @@ constexpr std::int64_t kMostClasses = 10'000'000;
 }
 
 bool is_pointwise(const Graph& graph, const Node& node) {
-  const std::string op = operator_of(node);
+  const std::string_view op = op_name(node.op).name;
   if (op != "conv2d" && op != "conv1d" && op != "convolution") return false;
-  if (truth(node, "transposed", false) || number(node, "groups", 1) != 1)
+  if (NodeArguments(node).flag("transposed", false) ||
+      NodeArguments(node).real("groups", 1) != 1)
     return false;
-  const Sizes& sizes = graph.meta(tensor_argument(node, "weight")).sizes;
+  const Sizes& sizes =
+      graph.meta(NodeArguments(node).tensor_name("weight")).sizes;
   return std::all_of(sizes.begin() + 2, sizes.end(), [](const Size& size) {
     return size.value == 1;
   });
@@ -39,8 +42,8 @@ bool is_pointwise(const Graph& graph, const Node& node) {
 // nothing, to the layer that decides. Null when something else comes first.
 const Node* head_of(const Graph& graph, const std::string& output) {
   for (const Node* node = maker_of(graph, output); node != nullptr;
-       node = maker_of(graph, subject_of(*node))) {
-    if (operator_of(*node) == "linear" || is_pointwise(graph, *node))
+       node = maker_of(graph, NodeArguments(*node).subject())) {
+    if (op_name(node->op).name == "linear" || is_pointwise(graph, *node))
       return node;
     int computed = 0;
     for (const std::string& value : values_read(*node)) {
@@ -111,8 +114,8 @@ std::string replace(
             output,
             " is neither linear nor a 1x1 convolution"));
   const Node head = *found;
-  const std::string weight = tensor_argument(head, "weight");
-  const std::string bias = tensor_argument(head, "bias");
+  const std::string weight = NodeArguments(head).tensor_name("weight");
+  const std::string bias = NodeArguments(head).tensor_name("bias");
   const Input weight_input = own_parameter(program, *found, weight);
   if (!bias.empty()) own_parameter(program, *found, bias);
   const std::vector<std::int64_t> sizes =
@@ -125,7 +128,7 @@ std::string replace(
   const std::string result = values_made(head).front();
   const std::size_t rank = program.graph.meta(result).sizes.size();
   const std::size_t dim =
-      operator_of(head) == "linear" ? rank - 1 : rank - sizes.size() + 1;
+      op_name(head.op).name == "linear" ? rank - 1 : rank - sizes.size() + 1;
   follow_classes(program.graph, result, dim, before, classes);
   renew(program, weight, classes, fill, seed);
   if (!bias.empty()) renew(program, bias, classes, fill, seed);
@@ -165,7 +168,7 @@ replace_head(const Program& program, std::int64_t classes, std::uint64_t seed) {
     const bool first = output == outputs.front();
     if (!first && head == nullptr) continue;
     if (head != nullptr) {
-      const std::string weight = tensor_argument(*head, "weight");
+      const std::string weight = NodeArguments(*head).tensor_name("weight");
       const std::int64_t rows = program.graph.meta(weight).sizes.at(0).value;
       if (first) before = rows;
       if (rows != before || !heads.insert(weight).second) continue;

@@ -10,8 +10,9 @@
 
 #include "temper/base/error.h"
 #include "temper/base/text.h"
-#include "temper/graph/infer/node_arguments.h"
-#include "temper/graph/ir/effects.h"
+#include "temper/graph/ir/node_arguments.h"
+#include "temper/graph/ir/op_name.h"
+#include "temper/graph/op/effects.h"
 #include "temper/graph/pass/edit.h"
 #include "temper/graph/pass/norm_mode.h"
 #include "temper/graph/pass/passes.h"
@@ -19,60 +20,30 @@
 namespace temper::graph {
 namespace {
 
-struct Flag {
-  const char* argument;
-  const char* after; // the argument before it in the schema
-  const char* noun; // for the report
-};
-
-const Flag* flag_of(const Node& node) {
-  static const Flag norm{"training", "running_var", "BatchNorm"};
-  static const Flag dropout{"train", "p", "dropout"};
-  static const Flag recurrent{"train", "dropout", "recurrent layer"};
-  static const Flag rrelu{"training", "upper", "rrelu"};
-  static const Flag instance{"use_input_stats", "running_var", "InstanceNorm"};
-  static const std::map<std::string, const Flag*> table{
-      {"instance_norm", &instance},
-      {"dropout", &dropout},
-      {"dropout_", &dropout},
-      {"feature_dropout", &dropout},
-      {"feature_dropout_", &dropout},
-      {"alpha_dropout", &dropout},
-      {"alpha_dropout_", &dropout},
-      {"feature_alpha_dropout", &dropout},
-      {"feature_alpha_dropout_", &dropout},
-      {"native_dropout", &dropout},
-      {"lstm", &recurrent},
-      {"gru", &recurrent},
-      {"rnn_tanh", &recurrent},
-      {"rnn_relu", &recurrent},
-      {"rrelu", &rrelu},
-      {"rrelu_", &rrelu},
-  };
-  if (is_batch_norm(node)) return &norm;
-  const auto found = table.find(operator_of(node));
-  return found == table.end() ? nullptr : found->second;
-}
-
-// Without running statistics there is only one mode: that of the batch.
-bool has_modes(const Node& node) {
-  const bool normalises =
-      is_batch_norm(node) || operator_of(node) == "instance_norm";
-  return !normalises || !tensor_argument(node, "running_mean").empty();
+// Null for a node without modes. One that has no running statistics has only
+// the mode of the batch.
+const ModeFlag* flag_of(const Node& node) {
+  const Operator* page = find_operator(node);
+  const ModeFlag* flag = page == nullptr ? nullptr : page->mode;
+  if (flag == nullptr || flag->needs == nullptr) return flag;
+  return NodeArguments(node).tensor_name(flag->needs).empty() ? nullptr : flag;
 }
 
 // True when the node was in the other mode.
-bool set_flag(Graph& graph, Node& node, const Flag& flag, bool training) {
-  if (truth(node, flag.argument, false) == training) return false;
-  // rrelu alone has a default, and an export leaves defaults out.
-  const bool is_default = !training && starts_with(operator_of(node), "rrelu");
+bool set_flag(Graph& graph, Node& node, const ModeFlag& flag, bool training) {
+  if (NodeArguments(node).flag(flag.argument, false) == training) return false;
   if (is_batch_norm(node))
     set_norm_mode(graph, node, training);
-  else if (is_default)
+  else if (flag.off_by_default && !training)
     erase_argument(node, flag.argument);
   else
     set_argument(node, flag.argument, training, flag.after);
   return true;
+}
+
+bool is_attention(const Node& node) {
+  const Operator* page = find_operator(node);
+  return page != nullptr && page->layer == Layer::kAttention;
 }
 
 // Stochastic depth draws a keep-or-drop factor per sample and divides it by
@@ -81,17 +52,17 @@ int still_stochastic_depth(Graph& graph) {
   const AliasMap memory(graph);
   int stilled = 0;
   for (Node& node : graph.nodes) {
-    if (operator_of(node) != "bernoulli_") continue;
-    const double keep = number(node, "p", 0.5);
+    if (op_name(node.op).spelled != "bernoulli_") continue;
+    const double keep = NodeArguments(node).real("p", 0.5);
     const auto stack = node.metadata.find("nn_module_stack");
     bool recognised = stack != node.metadata.end() &&
         (contains(stack->second, "StochasticDepth") ||
          contains(stack->second, "DropPath"));
-    const std::string noise = memory.owner(subject_of(node));
+    const std::string noise = memory.owner(NodeArguments(node).subject());
     for (Node& other : graph.nodes) {
-      if (operator_of(other) != "div_" ||
-          memory.owner(subject_of(other)) != noise ||
-          std::fabs(number(other, "other", -1) - keep) > 1e-9)
+      if (op_name(other.op).spelled != "div_" ||
+          memory.owner(NodeArguments(other).subject()) != noise ||
+          std::fabs(NodeArguments(other).real("other", -1) - keep) > 1e-9)
         continue;
       set_argument(other, "other", 1.0, "self");
       recognised = true;
@@ -108,7 +79,7 @@ int still_stochastic_depth(Graph& graph) {
 
 void refuse_fused_encoder(const Graph& graph) {
   for (const Node& node : graph.nodes) {
-    const std::string op = operator_of(node);
+    const std::string_view op = op_name(node.op).name;
     if (op != "_transformer_encoder_layer_fwd" &&
         op != "_native_multi_head_attention")
       continue;
@@ -131,15 +102,13 @@ Passed switch_mode(const Program& program, bool training) {
   std::set<std::string> norms; // results of those that changed their mode
   int attentions = 0;
   for (Node& node : graph.nodes) {
-    if (contains(operator_of(node), "scaled_dot_product")) {
-      const bool drops = number(node, "dropout_p", 0) > 0;
+    if (is_attention(node)) {
+      const bool drops = NodeArguments(node).real("dropout_p", 0) > 0;
       if (drops != training) ++attentions;
       if (drops && !training) set_argument(node, "dropout_p", 0.0, "");
     }
-    const Flag* flag = flag_of(node);
-    if (flag == nullptr || !has_modes(node) ||
-        !set_flag(graph, node, *flag, training))
-      continue;
+    const ModeFlag* flag = flag_of(node);
+    if (flag == nullptr || !set_flag(graph, node, *flag, training)) continue;
     ++switched[flag->noun];
     if (is_batch_norm(node)) norms.insert(values_made(node).front());
   }

@@ -9,8 +9,8 @@
 #include "temper/base/error.h"
 #include "temper/base/nearest.h"
 #include "temper/base/text.h"
-#include "temper/graph/infer/node_arguments.h"
-#include "temper/graph/ir/effects.h"
+#include "temper/graph/ir/node_arguments.h"
+#include "temper/graph/op/effects.h"
 #include "temper/graph/pass/edit.h"
 #include "temper/graph/pass/passes.h"
 

@@ -4,8 +4,9 @@
 
 #include "temper/base/error.h"
 #include "temper/base/text.h"
-#include "temper/graph/ir/effects.h"
 #include "temper/graph/ir/elements.h"
+#include "temper/graph/ir/op_name.h"
+#include "temper/graph/op/effects.h"
 #include "temper/graph/pass/edit.h"
 #include "temper/graph/pass/resize.h"
 
@@ -200,7 +201,8 @@ std::string probabilities(
     OutputStep step) {
   const TensorMeta meta = graph.meta(y);
   const Node* last = maker_of(graph, y);
-  const std::string op = last == nullptr ? "" : operator_of(*last);
+  const std::string_view op =
+      last == nullptr ? std::string_view() : op_name(last->op).name;
   if (op == "log_softmax" || op == "_log_softmax")
     return steps.add("aten.exp.default", {self(y)}, meta.dtype, meta.sizes);
   if (op == "softmax" || op == "_softmax") return y;

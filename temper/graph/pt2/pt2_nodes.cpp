@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "temper/base/text.h"
-#include "temper/graph/ir/effects.h"
+#include "temper/graph/ir/node_arguments.h"
+#include "temper/graph/ir/op_name.h"
+#include "temper/graph/op/operator.h"
 #include "temper/graph/pt2/pt2_arguments.h"
 #include "temper/graph/pt2/pt2_trace.h"
 #include "temper/graph/pt2/pt2_values.h"
@@ -171,9 +173,8 @@ bool is_low(DType type) {
 
 // autocast leaves these as they are, whatever types they mix.
 bool mixes_types(const Node& node) {
-  const std::string op = operator_of(node);
-  return contains(op, "_norm") || (!op.empty() && op.back() == '_') ||
-      op == "copy" || op == "to" || op == "_to_copy";
+  const Operator* page = find_operator(node);
+  return op_name(node.op).in_place || (page != nullptr && page->mixes_types);
 }
 
 bool names_a_type(const Node& node) {
@@ -426,9 +427,8 @@ std::string NodeReader::changed(std::string value) const {
   for (auto node = graph_.nodes.rbegin(); node != graph_.nodes.rend(); ++node) {
     const auto made = values_made(*node);
     if (made.size() != 1 || made[0] != value) continue;
-    const std::string op = operator_of(*node);
-    if (op.empty() || op.back() != '_' || contains(op, "__")) break;
-    value = subject_of(*node);
+    if (!op_name(node->op).in_place) break;
+    value = NodeArguments(*node).subject();
   }
   return value;
 }

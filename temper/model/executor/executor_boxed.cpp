@@ -290,7 +290,7 @@ void check_names(const Arguments& arguments) {
 
 } // namespace
 
-std::optional<c10::OperatorHandle> find_operator(const std::string& op) {
+std::optional<c10::OperatorHandle> find_torch_operator(const std::string& op) {
   const auto first = op.find('.');
   const auto last = op.rfind('.');
   if (first == std::string::npos || first == last) return {};

@@ -176,7 +176,7 @@ StepMaker batch_norm_step(Statistics kind) {
 
 // The input at these places, bounds unchecked there and checked here.
 NodeCall index_step(Arguments& a) {
-  static const auto index = find_operator("aten.index.Tensor");
+  static const auto index = find_torch_operator("aten.index.Tensor");
   if (!index) return {};
   a.take_schema(index->schema());
   return boxed_step(*index, a);

@@ -28,7 +28,7 @@ NodeCall make_call(Arguments& arguments, const PrepareOptions& options) {
   if (const auto own = look_up(options.kernels, op))
     if (NodeCall run = own(arguments)) return run;
   if (const auto number = look_up(number_steps(), op)) return number(arguments);
-  const auto known = find_operator(op);
+  const auto known = find_torch_operator(op);
   if (!known) {
     const auto decomposed = look_up(decomposed_steps(), op);
     if (!decomposed) refuse_operator(arguments.node());

@@ -1,12 +1,12 @@
 // Which nodes form a segment that is computed again, and what enters and leaves
-// it. Care is needed with memory that two values share: LibTorch's schemas say
-// which results are views of which arguments, and which arguments are written.
+// it. Care is needed with memory that two values share or that a node writes.
 #include <algorithm>
 #include <map>
 #include <numeric>
 #include <set>
 
-#include "temper/base/text.h"
+#include "temper/graph/ir/node_arguments.h"
+#include "temper/graph/op/effects.h"
 #include "temper/model/executor/compiled_graph.h"
 
 namespace temper::model {
@@ -39,35 +39,43 @@ struct Effects {
   std::vector<int> shared; // arguments and results of the same memory
 };
 
-bool writes_unsaid(const graph::Node& node, const std::string& argument) {
-  // The statistics of these are written without the schema saying so.
-  return contains(node.op, "_norm") && starts_with(argument, "running_");
+// LibTorch's own word: its schemas say which arguments are written, and which
+// results are views of them.
+void add_declared(
+    const c10::FunctionSchema& schema,
+    const graph::NamedArgument& input,
+    const std::vector<int>& slots,
+    Effects& effects) {
+  for (const auto& argument : schema.arguments()) {
+    const auto* alias = argument.alias_info();
+    if (argument.name() != input.name || alias == nullptr) continue;
+    effects.shared.insert(effects.shared.end(), slots.begin(), slots.end());
+    if (alias->isWrite())
+      effects.writes.insert(effects.writes.end(), slots.begin(), slots.end());
+  }
 }
 
+// What the schema says, and what the operator's page knows beyond it: running
+// statistics that are moved, dropout that hands its input on.
 Effects effects_of(
     const graph::Node& node,
     const Slots& slots,
     const std::set<int>& buffers) {
   Effects effects;
-  const auto op = find_operator(node.op);
-  const auto* schema = op ? &op->schema() : nullptr;
+  for (const auto& value : graph::values_written(node))
+    effects.writes.push_back(slots.tensor(value));
+  if (graph::may_share_memory(node))
+    if (const auto read = graph::NodeArguments(node).subject(); !read.empty())
+      effects.shared.push_back(slots.tensor(read));
+  const auto op = find_torch_operator(node.op);
   for (const auto& input : node.inputs) {
-    bool written = writes_unsaid(node, input.name);
-    // Views without a schema, and what may hand its argument on.
-    bool shared = contains(node.op, "dropout") || contains(node.op, "squeeze");
-    if (schema != nullptr)
-      for (const auto& argument : schema->arguments())
-        if (argument.name() == input.name && argument.alias_info() != nullptr) {
-          shared = true;
-          written = written || argument.alias_info()->isWrite();
-        }
-    for (const auto& value : graph::tensors_in(input.value)) {
-      const int slot = slots.tensor(value);
-      // A kernel handed in may write to the buffers it is given.
-      if (written || (schema == nullptr && buffers.count(slot) > 0))
-        effects.writes.push_back(slot);
-      if (shared) effects.shared.push_back(slot);
-    }
+    std::vector<int> named;
+    for (const auto& value : graph::tensors_in(input.value))
+      named.push_back(slots.tensor(value));
+    if (op) add_declared(op->schema(), input, named, effects);
+    // A kernel handed in may write to the buffers it is given.
+    for (const int slot : named)
+      if (!op && buffers.count(slot) > 0) effects.writes.push_back(slot);
   }
   if (!effects.shared.empty())
     for (const auto& output : node.outputs)
@@ -76,26 +84,9 @@ Effects effects_of(
   return effects;
 }
 
-bool is_random(const graph::Node& node) {
-  for (const char* word :
-       {"drop",
-        "rand",
-        "bernoulli",
-        "normal_functional",
-        "normal.",
-        "normal_.",
-        "multinomial",
-        "poisson",
-        "exponential",
-        "rrelu",
-        "attention",
-        "lstm",
-        "gru",
-        "rnn_",
-        "uniform",
-        "temper."})
-    if (contains(node.op, word)) return true;
-  return false;
+// Nobody knows what an operator without a page draws.
+bool may_be_random(const graph::Node& node) {
+  return graph::find_operator(node) == nullptr || graph::draws_randomness(node);
 }
 
 class Planner {
@@ -176,7 +167,7 @@ class Planner {
         else
           segment.uses.push_back({i, slot});
       }
-      segment.random = segment.random || is_random(plan_.graph.nodes[i]);
+      segment.random = segment.random || may_be_random(plan_.graph.nodes[i]);
       for (const int slot : plan_.steps[i].releases)
         if (inside.count(slot) == 0) segment.releases.push_back(slot);
     }

@@ -28,6 +28,6 @@ NodeCall boxed_step(const c10::OperatorHandle& op, Arguments& arguments);
 void check_values_a_channel(const at::Tensor& input);
 
 // The operator of that name; no value when this LibTorch does not have it.
-std::optional<c10::OperatorHandle> find_operator(const std::string& op);
+std::optional<c10::OperatorHandle> find_torch_operator(const std::string& op);
 
 } // namespace temper::model

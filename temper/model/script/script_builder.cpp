@@ -7,6 +7,7 @@
 
 #include "temper/base/error.h"
 #include "temper/base/text.h"
+#include "temper/graph/op/operator.h"
 #include "temper/model/executor/executor_errors.h"
 #include "temper/model/export/older_nodes.h"
 
@@ -53,8 +54,8 @@ const std::map<std::string, const char*>& number_operators() {
 
 // The exporter's own checks of sizes; they make nothing.
 bool is_assertion(const std::string& op) {
-  return op.starts_with("aten._assert_") ||
-      op.starts_with("aten.sym_constrain_");
+  const graph::Operator* page = graph::find_operator(graph::op_name(op));
+  return page != nullptr && page->only_checks;
 }
 
 // "aten.add.Tensor" -> {"aten::add", "Tensor"}.

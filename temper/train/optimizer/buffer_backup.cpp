@@ -10,7 +10,7 @@
 #include <string>
 
 #include "temper/base/text.h"
-#include "temper/graph/ir/effects.h"
+#include "temper/graph/op/effects.h"
 #include "temper/train/optimizer/retry_update.h"
 
 namespace temper::train {

@@ -4,6 +4,7 @@
 
 #include "temper/base/error.h"
 #include "temper/base/text.h"
+#include "temper/graph/ir/op_name.h"
 #include "temper/train/loop/progress.h"
 #include "temper/train/schedule/updates.h"
 
@@ -53,7 +54,8 @@ std::int64_t words_known(const graph::Graph& graph) {
   const auto users = graph.inputs_of(graph::InputKind::kUser);
   std::int64_t known = 0;
   for (const graph::Node& node : graph.nodes) {
-    if (!node.op.starts_with("aten.embedding.")) continue;
+    const graph::OpName op = graph::op_name(node.op);
+    if (op.space != "aten" || op.name != "embedding") continue;
     const graph::Argument* table = node.find("weight");
     const graph::Argument* words = node.find("indices");
     if (table == nullptr || words == nullptr) continue;

@@ -9,6 +9,7 @@
 
 #include "temper/base/digest/hash.h"
 #include "temper/base/text.h"
+#include "temper/graph/op/effects.h"
 #include "temper/libtorch/messages.h"
 #include "temper/libtorch/onednn.h"
 #include "temper/libtorch/torch/device_name.h"
@@ -75,7 +76,7 @@ class TorchEngine final : public Engine {
       facts.state_bytes += each.tensor.nbytes();
     if (const graph::Graph* graph = task_.model().graph())
       for (const graph::Node& node : graph->nodes)
-        facts.batch_norms += contains(node.op, "batch_norm") ? 1 : 0;
+        facts.batch_norms += graph::is_batch_norm(node) ? 1 : 0;
     return facts;
   }
 

@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <set>
 
-#include "temper/graph/cost/storage_map.h"
 #include "temper/graph/infer/infer.h"
 #include "temper/graph/ir/op_name.h"
+#include "temper/graph/op/storage_map.h"
 #include "temper/graph/pt2/pt2.h"
 #include "tests/graph/pt2/pt2_files.h"
 

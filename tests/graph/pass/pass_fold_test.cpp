@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include "temper/graph/ir/op_name.h"
 #include "tests/graph/evaluate.h"
 #include "tests/graph/small_graphs.h"
 
@@ -94,7 +95,7 @@ TEST(PassFold, NormsWithoutWeightsAndWithAnotherEpsilonFold) {
   Program program = switch_mode(residual_net(), false).program;
   for (Node& node : program.graph.nodes)
     for (NamedArgument& argument : node.inputs) {
-      if (operator_of(node) != "batch_norm") continue;
+      if (op_name(node.op).name != "batch_norm") continue;
       if (argument.name == "weight" || argument.name == "bias")
         argument.value = None{};
       if (argument.name == "eps") argument.value = 0.5;
@@ -110,7 +111,7 @@ TEST(PassFold, NormsWithoutWeightsAndWithAnotherEpsilonFold) {
 TEST(PassFold, TransposedConvolutionsAreLeftAlone) {
   Program program = switch_mode(residual_net(), false).program;
   for (Node& node : program.graph.nodes)
-    if (operator_of(node) == "conv2d") {
+    if (op_name(node.op).name == "conv2d") {
       node.op = "aten.convolution.default";
       node.inputs.push_back({"transposed", true});
     }

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include "temper/graph/ir/op_name.h"
 #include "tests/graph/evaluate.h"
 #include "tests/graph/small_graphs.h"
 
@@ -83,10 +84,10 @@ TEST(PassFreeze, StatisticsStopOnlyWhereAsked) {
 TEST(PassFreeze, StoppedStatisticsDoNotMove) {
   Program program = still(residual_net(), {"layer1.0.bn1*"}).program;
   std::erase_if(program.graph.nodes, [](const Node& node) {
-    return operator_of(node) == "dropout";
+    return op_name(node.op).name == "dropout";
   });
   for (Node& node : program.graph.nodes)
-    if (operator_of(node) == "linear")
+    if (op_name(node.op).name == "linear")
       node.inputs.front().value = TensorName{"flatten"};
   const Evaluation run(program, random_input({2, 3, 6, 6}));
   const auto moved = [&](const std::string& name) {

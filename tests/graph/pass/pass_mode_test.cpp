@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include "temper/graph/ir/node_arguments.h"
 #include "temper/graph/pass/edit.h"
 #include "tests/graph/small_graphs.h"
 
@@ -22,9 +23,9 @@ TEST(PassMode, EvalTurnsNormsAndDropoutAndDropsCounters) {
   ASSERT_EQ(nodes_of(program.graph, "batch_norm").size(), 4U);
   const Passed passed = to_eval(program);
   for (const Node* node : nodes_of(passed.program.graph, "batch_norm"))
-    EXPECT_FALSE(truth(*node, "training", true));
+    EXPECT_FALSE(NodeArguments(*node).flag("training", true));
   for (const Node* node : nodes_of(passed.program.graph, "dropout"))
-    EXPECT_FALSE(truth(*node, "train", true));
+    EXPECT_FALSE(NodeArguments(*node).flag("train", true));
   // The residual's add_ stays.
   EXPECT_EQ(nodes_of(passed.program.graph, "add_").size(), 1U);
   EXPECT_NE(
@@ -106,7 +107,7 @@ TEST(PassMode, AttentionLosesItsDropoutAndSaysSo) {
            "b")},
       "b");
   const Passed eval = to_eval(program);
-  EXPECT_EQ(number(eval.program.graph.nodes[0], "dropout_p", 1), 0);
+  EXPECT_EQ(NodeArguments(eval.program.graph.nodes[0]).real("dropout_p", 1), 0);
   EXPECT_THAT(
       eval.report, HasSubstr("1 attention dropout (cannot be switched back)"));
   EXPECT_THAT(
@@ -134,9 +135,9 @@ TEST(PassMode, StochasticDepthKeepsEverySampleInEval) {
   const Passed eval = to_eval(program);
   const Node& fill = eval.program.graph.nodes[1];
   EXPECT_EQ(fill.op, "aten.fill_.Scalar");
-  EXPECT_EQ(number(fill, "value", 0), 1);
+  EXPECT_EQ(NodeArguments(fill).real("value", 0), 1);
   EXPECT_EQ(fill.find("p"), nullptr);
-  EXPECT_EQ(number(eval.program.graph.nodes[2], "other", 0), 1);
+  EXPECT_EQ(NodeArguments(eval.program.graph.nodes[2]).real("other", 0), 1);
   EXPECT_THAT(eval.report, HasSubstr("1 stochastic depth"));
 }
 

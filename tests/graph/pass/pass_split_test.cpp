@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include "temper/graph/ir/node_arguments.h"
 #include "tests/graph/evaluate.h"
 #include "tests/graph/small_graphs.h"
 
@@ -108,7 +109,7 @@ TEST(PassSplit, TheBatchSizeIsReadOffTheValue) {
   const Split split = split_checked(program, "linear");
   const auto sizes = nodes_of(split.rest.graph, "sym_size");
   ASSERT_EQ(sizes.size(), 1U);
-  EXPECT_EQ(tensor_argument(*sizes[0], "self"), "linear");
+  EXPECT_EQ(NodeArguments(*sizes[0]).tensor_name("self"), "linear");
   EXPECT_EQ(split.rest.graph.numbers, program.graph.numbers);
   // Later, both parts need it.
   const Split later = split_checked(program, "linear_1");

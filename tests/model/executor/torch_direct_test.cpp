@@ -204,7 +204,7 @@ TEST(DirectCalls, are_all_compared) {
   for (const auto* table : {&direct_layers(), &direct_shapes()})
     for (const auto& [op, maker] : *table) {
       EXPECT_EQ(compared.count(op), 1U) << op << " has no case here";
-      EXPECT_TRUE(find_operator(op)) << op << " is no operator";
+      EXPECT_TRUE(find_torch_operator(op)) << op << " is no operator";
     }
 }
 
