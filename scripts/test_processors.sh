@@ -25,7 +25,7 @@ train * Parity.*
 plan * -
 memory * -
 model * *TorchZoo.*:Onednn.*
-engine * *Curves.are_pythons_as*:TorchPrecision.*:Calibration.every*:Transfer.features*
+engine * *Curves.ArePythonsAs*:TorchPrecision.*:Calibration.Every*:Transfer.Features*
 forecast * Convolution*:*Forecasts.AreWithin*/0:*Forecasts.AreWithin*/4:Budgets.AQuarter*
 sim * -
 mps * -

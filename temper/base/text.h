@@ -27,7 +27,6 @@ std::string join(
 // Lines of at most `width` columns, broken between words; a longer word keeps
 // its line to itself.
 std::vector<std::string> wrap(std::string_view text, std::size_t width);
-bool starts_with(std::string_view text, std::string_view prefix);
 bool contains(std::string_view text, std::string_view part);
 std::string lower(std::string_view text);
 // '0' to '9' and no other script's digits, whatever the locale.

@@ -57,7 +57,7 @@ class WriterTest : public ::testing::Test {
   Store store_{folder_ / "checkpoints", {10, 1}};
 };
 
-TEST_F(WriterTest, what_is_handed_over_is_on_disk_after_the_wait) {
+TEST_F(WriterTest, WhatIsHandedOverIsOnDiskAfterTheWait) {
   BackgroundWriter writer(store_);
   writer.submit(known_snapshot(2, 0, 100));
   const auto ended = writer.wait();
@@ -69,7 +69,7 @@ TEST_F(WriterTest, what_is_handed_over_is_on_disk_after_the_wait) {
   EXPECT_TRUE(writer.take().empty()) << "told once";
 }
 
-TEST_F(WriterTest, a_newer_one_takes_the_place_of_one_that_waits) {
+TEST_F(WriterTest, ANewerOneTakesThePlaceOfOneThatWaits) {
   Turnstile gate;
   BackgroundWriter writer(store_, [&] { gate.pass(); });
   writer.submit(known_snapshot(1, 0, 100));
@@ -80,7 +80,7 @@ TEST_F(WriterTest, a_newer_one_takes_the_place_of_one_that_waits) {
   EXPECT_THAT(updates(writer.wait()), ElementsAre(1, 5));
 }
 
-TEST_F(WriterTest, the_best_and_the_last_are_never_left_out) {
+TEST_F(WriterTest, TheBestAndTheLastAreNeverLeftOut) {
   Turnstile gate;
   BackgroundWriter writer(store_, [&] { gate.pass(); });
   writer.submit(known_snapshot(1, 0, 100));
@@ -94,7 +94,7 @@ TEST_F(WriterTest, the_best_and_the_last_are_never_left_out) {
   EXPECT_EQ(store_.load_best()->update, 2);
 }
 
-TEST_F(WriterTest, what_goes_wrong_is_a_result_and_the_next_is_tried) {
+TEST_F(WriterTest, WhatGoesWrongIsAResultAndTheNextIsTried) {
   int calls = 0;
   BackgroundWriter writer(store_, [&] {
     if (++calls == 2) throw Error("the disk is full.");
@@ -108,7 +108,7 @@ TEST_F(WriterTest, what_goes_wrong_is_a_result_and_the_next_is_tried) {
   EXPECT_THAT(store_.list(), ElementsAre(1, 3));
 }
 
-TEST_F(WriterTest, a_place_that_cannot_be_written_is_told_why) {
+TEST_F(WriterTest, APlaceThatCannotBeWrittenIsToldWhy) {
   folder_.write("file", "");
   Store none(folder_ / "file");
   BackgroundWriter writer(none);
@@ -116,7 +116,7 @@ TEST_F(WriterTest, a_place_that_cannot_be_written_is_told_why) {
   EXPECT_THAT(writer.wait().at(0).failed, HasSubstr("cannot make"));
 }
 
-TEST_F(WriterTest, leaving_finishes_what_waits) {
+TEST_F(WriterTest, LeavingFinishesWhatWaits) {
   {
     BackgroundWriter writer(store_);
     writer.submit(known_snapshot(8, 0, 100));

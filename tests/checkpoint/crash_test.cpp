@@ -99,7 +99,7 @@ long counted(const std::vector<tests::DiskCall>& calls) {
   return count;
 }
 
-TEST_F(Crash, killed_after_any_system_call_it_goes_on_from_the_last_one) {
+TEST_F(Crash, KilledAfterAnySystemCallItGoesOnFromTheLastOne) {
   int kills = 0;
   for (const std::size_t bytes : sizes()) {
     const long calls = counted(record(bytes));
@@ -136,7 +136,7 @@ TEST_F(Crash, killed_after_any_system_call_it_goes_on_from_the_last_one) {
   RecordProperty("cases", kills);
 }
 
-TEST_F(Crash, whatever_a_power_cut_leaves_the_newest_synced_one_loads) {
+TEST_F(Crash, WhateverAPowerCutLeavesTheNewestSyncedOneLoads) {
   const int cuts = everything() ? 200 : 3;
   std::mt19937 random(7);
   int damages = 0;
@@ -167,7 +167,7 @@ TEST_F(Crash, whatever_a_power_cut_leaves_the_newest_synced_one_loads) {
   RecordProperty("cases", damages);
 }
 
-TEST_F(Crash, a_disk_that_refuses_once_costs_one_checkpoint_at_most) {
+TEST_F(Crash, ADiskThatRefusesOnceCostsOneCheckpointAtMost) {
   int errors = 0;
   for (const std::size_t bytes : sizes()) {
     const long calls = counted(record(bytes));
@@ -201,7 +201,7 @@ TEST_F(Crash, a_disk_that_refuses_once_costs_one_checkpoint_at_most) {
   RecordProperty("cases", errors);
 }
 
-TEST_F(Crash, a_disk_that_stays_full_leaves_the_last_good_one) {
+TEST_F(Crash, ADiskThatStaysFullLeavesTheLastGoodOne) {
   const long calls = counted(record(1000));
   for (long n = calls / 2; n <= calls; n += everything() ? 1 : calls / 8) {
     clear();

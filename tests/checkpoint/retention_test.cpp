@@ -12,7 +12,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
-TEST(Retention, two_good_ones_stay_whatever_is_asked) {
+TEST(Retention, TwoGoodOnesStayWhateverIsAsked) {
   EXPECT_THAT(
       to_remove({{1, true, {}}, {2, true, {}}, {3, true, {}}}, {0, 0}, {}),
       ElementsAre(1));
@@ -22,13 +22,13 @@ TEST(Retention, two_good_ones_stay_whatever_is_asked) {
       << "without the first there would be one good one";
 }
 
-TEST(Retention, what_is_damaged_goes_when_enough_newer_ones_are_good) {
+TEST(Retention, WhatIsDamagedGoesWhenEnoughNewerOnesAreGood) {
   EXPECT_THAT(
       to_remove({{1, false, {}}, {2, true, {}}, {3, true, {}}}, {2, 1}, {}),
       ElementsAre(1));
 }
 
-TEST(Retention, what_is_not_finite_is_never_among_the_best) {
+TEST(Retention, WhatIsNotFiniteIsNeverAmongTheBest) {
   const std::vector<Candidate> all{
       {1, true, HUGE_VAL},
       {2, true, std::nan("")},
@@ -38,7 +38,7 @@ TEST(Retention, what_is_not_finite_is_never_among_the_best) {
   EXPECT_THAT(to_remove(all, {2, 1}, {}), UnorderedElementsAre(1, 2));
 }
 
-TEST(Retention, the_best_stay_and_of_equals_the_earlier) {
+TEST(Retention, TheBestStayAndOfEqualsTheEarlier) {
   const std::vector<Candidate> all{
       {1, true, 5.0},
       {2, true, 5.0},

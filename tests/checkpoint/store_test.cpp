@@ -74,7 +74,7 @@ class Checkpoints : public ::testing::Test {
   log::Sink before_;
 };
 
-TEST_F(Checkpoints, what_was_saved_is_loaded) {
+TEST_F(Checkpoints, WhatWasSavedIsLoaded) {
   Store store(folder_);
   EXPECT_FALSE(store.load_latest());
   store.save(snapshot(12, 2.5));
@@ -90,7 +90,7 @@ TEST_F(Checkpoints, what_was_saved_is_loaded) {
   EXPECT_EQ(contents("latest"), "step-12\n");
 }
 
-TEST_F(Checkpoints, the_last_ones_and_the_best_stay) {
+TEST_F(Checkpoints, TheLastOnesAndTheBestStay) {
   Store store(folder_);
   for (int i = 1; i <= 6; ++i)
     store.save(judged(snapshot(i * 10, static_cast<float>(i)), i == 2));
@@ -98,7 +98,7 @@ TEST_F(Checkpoints, the_last_ones_and_the_best_stay) {
   EXPECT_EQ(first(*store.load_best()), 2);
 }
 
-TEST_F(Checkpoints, never_fewer_than_two_stay) {
+TEST_F(Checkpoints, NeverFewerThanTwoStay) {
   Store store(folder_, {0, 0});
   for (int i = 1; i <= 3; ++i)
     store.save(snapshot(i));
@@ -106,7 +106,7 @@ TEST_F(Checkpoints, never_fewer_than_two_stay) {
 }
 
 // A rollback counts updates down; the journal only grows.
-TEST_F(Checkpoints, the_newest_of_a_run_that_was_rolled_back_is_the_last_made) {
+TEST_F(Checkpoints, TheNewestOfARunThatWasRolledBackIsTheLastMade) {
   Store store(folder_);
   std::uint64_t offset = 100;
   for (const int update : {10, 20, 30, 5}) {
@@ -119,7 +119,7 @@ TEST_F(Checkpoints, the_newest_of_a_run_that_was_rolled_back_is_the_last_made) {
 }
 
 // Its journal has lost its end, and goes on at a place it has been at before.
-TEST_F(Checkpoints, the_newest_is_the_last_made_whatever_the_journal_lost) {
+TEST_F(Checkpoints, TheNewestIsTheLastMadeWhateverTheJournalLost) {
   for (const int update : {10, 20, 30}) {
     Snapshot made = snapshot(update);
     made.journal_offset = update == 30 ? 50 : 100;
@@ -129,7 +129,7 @@ TEST_F(Checkpoints, the_newest_is_the_last_made_whatever_the_journal_lost) {
   EXPECT_EQ(Store(folder_).load_latest()->update, 30);
 }
 
-TEST_F(Checkpoints, the_same_update_again_takes_its_place) {
+TEST_F(Checkpoints, TheSameUpdateAgainTakesItsPlace) {
   Store store(folder_);
   store.save(snapshot(5, 1));
   store.save(snapshot(5, 9));
@@ -137,7 +137,7 @@ TEST_F(Checkpoints, the_same_update_again_takes_its_place) {
   EXPECT_EQ(first(*store.load_latest()), 9);
 }
 
-TEST_F(Checkpoints, a_damaged_one_is_passed_over_and_told) {
+TEST_F(Checkpoints, ADamagedOneIsPassedOverAndTold) {
   Store store(folder_);
   store.save(snapshot(1, 1));
   store.save(snapshot(2, 2));
@@ -147,7 +147,7 @@ TEST_F(Checkpoints, a_damaged_one_is_passed_over_and_told) {
 }
 
 // A bit of every byte of both files; with TEMPER_TORTURE=1 every bit.
-TEST_F(Checkpoints, every_flipped_bit_is_noticed) {
+TEST_F(Checkpoints, EveryFlippedBitIsNoticed) {
   const int bits = std::getenv("TEMPER_TORTURE") == nullptr ? 1 : 8;
   Store store(folder_);
   store.save(snapshot(1, 1));
@@ -170,7 +170,7 @@ TEST_F(Checkpoints, every_flipped_bit_is_noticed) {
   EXPECT_TRUE(store.load_latest());
 }
 
-TEST_F(Checkpoints, the_damaged_tensor_is_named) {
+TEST_F(Checkpoints, TheDamagedTensorIsNamed) {
   Store store(folder_);
   store.save(snapshot(1, 1));
   std::string whole = contents("step-1/state.safetensors");
@@ -181,7 +181,7 @@ TEST_F(Checkpoints, the_damaged_tensor_is_named) {
 }
 
 // Written by the code of each format; older ones must load for ever.
-TEST_F(Checkpoints, those_of_every_format_load) {
+TEST_F(Checkpoints, ThoseOfEveryFormatLoad) {
   for (const char* format : {"format1", "format2"}) {
     const auto loaded = Store(
                             fs::path(tests::source_dir()) /
@@ -199,7 +199,7 @@ TEST_F(Checkpoints, those_of_every_format_load) {
   }
 }
 
-TEST_F(Checkpoints, a_damaged_one_does_not_count_as_one_that_stays) {
+TEST_F(Checkpoints, ADamagedOneDoesNotCountAsOneThatStays) {
   {
     Store store(folder_);
     for (int i = 1; i <= 3; ++i)
@@ -213,7 +213,7 @@ TEST_F(Checkpoints, a_damaged_one_does_not_count_as_one_that_stays) {
   EXPECT_THAT(store.list(), ElementsAre(4, 5));
 }
 
-TEST_F(Checkpoints, the_best_by_score_stay) {
+TEST_F(Checkpoints, TheBestByScoreStay) {
   Store store(folder_, {2, 2});
   const double scores[] = {1, 7, 3, 9, 2, 0, 1};
   for (int i = 0; i < 7; ++i) {
@@ -225,7 +225,7 @@ TEST_F(Checkpoints, the_best_by_score_stay) {
   EXPECT_EQ(store.load_best()->update, 4);
 }
 
-TEST_F(Checkpoints, one_that_was_stepping_aside_is_as_good_as_any) {
+TEST_F(Checkpoints, OneThatWasSteppingAsideIsAsGoodAsAny) {
   Store store(folder_);
   store.save(snapshot(1, 1));
   store.save(judged(snapshot(2, 2), true));
@@ -239,7 +239,7 @@ TEST_F(Checkpoints, one_that_was_stepping_aside_is_as_good_as_any) {
 }
 
 // Killed between the two, and with nothing left to save.
-TEST_F(Checkpoints, a_run_that_goes_on_names_what_it_found) {
+TEST_F(Checkpoints, ARunThatGoesOnNamesWhatItFound) {
   Store store(folder_);
   store.save(judged(snapshot(1, 1), true));
   store.save(judged(snapshot(2, 2), true));
@@ -260,7 +260,7 @@ TEST_F(Checkpoints, a_run_that_goes_on_names_what_it_found) {
   EXPECT_EQ(contents("best"), "step-2\n") << "it was not the best";
 }
 
-TEST_F(Checkpoints, a_half_built_one_is_no_checkpoint_and_goes) {
+TEST_F(Checkpoints, AHalfBuiltOneIsNoCheckpointAndGoes) {
   Store store(folder_);
   store.save(snapshot(1));
   fs::create_directories(folder_ / ".step-2");
@@ -270,7 +270,7 @@ TEST_F(Checkpoints, a_half_built_one_is_no_checkpoint_and_goes) {
   EXPECT_FALSE(fs::exists(folder_ / ".step-2"));
 }
 
-TEST_F(Checkpoints, one_of_a_newer_temper_is_refused_with_the_reason) {
+TEST_F(Checkpoints, OneOfANewerTemperIsRefusedWithTheReason) {
   Store store(folder_);
   store.save(snapshot(1));
   std::string text = contents("step-1/state.json");
@@ -282,7 +282,7 @@ TEST_F(Checkpoints, one_of_a_newer_temper_is_refused_with_the_reason) {
   EXPECT_THAT(said_, HasSubstr("a newer temper"));
 }
 
-TEST_F(Checkpoints, a_place_that_cannot_be_written_says_why) {
+TEST_F(Checkpoints, APlaceThatCannotBeWrittenSaysWhy) {
   write("", "");
   std::ofstream(folder_) << "a file";
   EXPECT_THROW(Store(folder_).save(snapshot(1)), Error);

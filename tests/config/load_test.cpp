@@ -36,14 +36,12 @@ std::string message(const std::function<void()>& act) {
   return "no error";
 }
 
-TEST(Config, nothing_given_is_the_defaults) {
+TEST(Config, NothingGivenIsTheDefaults) {
   EXPECT_EQ(from(""), Config());
   EXPECT_EQ(from("").train.batch, 64);
 }
 
-TEST(
-    Config,
-    words_by_name_are_a_table_in_a_file_and_pairs_on_the_command_line) {
+TEST(Config, WordsByNameAreATableInAFileAndPairsOnTheCommandLine) {
   const Words wanted{{"price", "number"}, {"zip code", "category"}};
   EXPECT_EQ(
       from("data.columns = {price = \"number\", \"zip code\" = \"category\"}")
@@ -62,7 +60,7 @@ TEST(
   EXPECT_THAT(with("data.columns=").data.columns, ::testing::IsEmpty());
 }
 
-TEST(Config, a_word_that_is_none_is_refused_with_the_nearest) {
+TEST(Config, AWordThatIsNoneIsRefusedWithTheNearest) {
   EXPECT_THAT(
       message([] { from("data.columns = {zip = \"categori\"}"); }),
       HasSubstr("did you mean category?"));
@@ -71,7 +69,7 @@ TEST(Config, a_word_that_is_none_is_refused_with_the_nearest) {
       HasSubstr("is not a table"));
 }
 
-TEST(Config, a_file_sets_what_it_names) {
+TEST(Config, AFileSetsWhatItNames) {
   const Config config = from(R"(
 seed = 7
 threads = 2
@@ -100,7 +98,7 @@ widths = [256, 512]
   EXPECT_THAT(config.model.widths, ElementsAre(256, 512));
 }
 
-TEST(Config, the_command_line_goes_over_the_file) {
+TEST(Config, TheCommandLineGoesOverTheFile) {
   const Loaded loaded = load_text(
       "[train]\nbatch = 128\nepochs = 3\n",
       "net.toml",
@@ -111,7 +109,7 @@ TEST(Config, the_command_line_goes_over_the_file) {
   EXPECT_EQ(loaded.origin.at("train.epochs"), "net.toml line 3");
 }
 
-TEST(Config, an_assignment_needs_no_quotes_and_takes_them) {
+TEST(Config, AnAssignmentNeedsNoQuotesAndTakesThem) {
   EXPECT_EQ(with("model.name=resnet18").model.name, "resnet18");
   EXPECT_EQ(with("run.name=a=b").run.name, "a=b");
   EXPECT_EQ(with("run.name=12").run.name, "12");
@@ -125,7 +123,7 @@ TEST(Config, an_assignment_needs_no_quotes_and_takes_them) {
   EXPECT_THAT(with("model.widths=[8,8]").model.widths, ElementsAre(8, 8));
 }
 
-TEST(Config, what_the_plan_may_choose_is_asked_for_by_name) {
+TEST(Config, WhatThePlanMayChooseIsAskedForByName) {
   EXPECT_EQ(with("layout=channels_last").layout, "channels_last");
   EXPECT_EQ(with("precision=bf16").precision, "bf16");
   EXPECT_EQ(with("plan.seconds=2.5").plan.seconds, 2.5);
@@ -138,7 +136,7 @@ TEST(Config, what_the_plan_may_choose_is_asked_for_by_name) {
     EXPECT_THAT(message([&] { with(bad); }), HasSubstr("is not")) << bad;
 }
 
-TEST(Config, an_unknown_key_names_file_line_and_the_nearest) {
+TEST(Config, AnUnknownKeyNamesFileLineAndTheNearest) {
   EXPECT_THAT(
       message([] { from("\n[train]\nbach = 3\n"); }),
       AllOf(
@@ -160,7 +158,7 @@ TEST(Config, an_unknown_key_names_file_line_and_the_nearest) {
 }
 
 // The help texts are no sentences: "optimizer.lr is learning rate." is none.
-TEST(Config, a_wrong_value_is_explained_behind_a_colon) {
+TEST(Config, AWrongValueIsExplainedBehindAColon) {
   EXPECT_THAT(
       message([] { with("optimizer.lr=fast"); }),
       HasSubstr("optimizer.lr: learning rate."));
@@ -171,7 +169,7 @@ TEST(Config, a_wrong_value_is_explained_behind_a_colon) {
           HasSubstr("one number for each class, such as [1, 2.5, 1]")));
 }
 
-TEST(Config, a_value_as_json_has_the_type_that_it_is_of) {
+TEST(Config, AValueAsJsonHasTheTypeThatItIsOf) {
   EXPECT_EQ(json_of_toml("64"), "64");
   EXPECT_EQ(json_of_toml("60.0"), "60.0");
   EXPECT_EQ(json_of_toml("true"), "true");
@@ -187,7 +185,7 @@ TEST(Config, a_value_as_json_has_the_type_that_it_is_of) {
         << field.key;
 }
 
-TEST(Config, a_key_is_explained_with_what_it_takes_and_its_default) {
+TEST(Config, AKeyIsExplainedWithWhatItTakesAndItsDefault) {
   EXPECT_THAT(
       key_text("train.batch"),
       AllOf(
@@ -199,18 +197,18 @@ TEST(Config, a_key_is_explained_with_what_it_takes_and_its_default) {
       HasSubstr("Did you mean train.batch?"));
 }
 
-TEST(Config, help_has_the_words_that_a_key_takes) {
+TEST(Config, HelpHasTheWordsThatAKeyTakes) {
   for (const Field& field : fields())
     for (const std::string& word : field.choices)
       EXPECT_THAT(help_text(), HasSubstr(word)) << field.key;
 }
 
-TEST(Config, changed_keys_are_only_those_that_are_not_at_their_default) {
+TEST(Config, ChangedKeysAreOnlyThoseThatAreNotAtTheirDefault) {
   EXPECT_EQ(changed_toml({}), "");
   EXPECT_EQ(changed_toml(with("train.batch=7")), "\n[train]\nbatch = 7\n");
 }
 
-TEST(Config, a_wrong_value_says_what_is_expected) {
+TEST(Config, AWrongValueSaysWhatIsExpected) {
   EXPECT_THAT(
       message([] { from("[train]\nbatch = \"many\"\n"); }),
       AllOf(
@@ -240,7 +238,7 @@ TEST(Config, a_wrong_value_says_what_is_expected) {
     EXPECT_THAT(message([&] { with(bad); }), HasSubstr("is not")) << bad;
 }
 
-TEST(Config, one_name_or_a_list_of_them) {
+TEST(Config, OneNameOrAListOfThem) {
   const Names both({"cifar", "jitter"});
   EXPECT_EQ(
       from("[data]\naugment = [\"cifar\", \"jitter\"]\n").data.augment, both);
@@ -267,7 +265,7 @@ TEST(Config, one_name_or_a_list_of_them) {
 }
 
 // Runs of before have the line in their config.toml.
-TEST(Config, a_retired_key_is_read_over_and_no_longer_there) {
+TEST(Config, ARetiredKeyIsReadOverAndNoLongerThere) {
   const Config config = from("seed = 3\nkernels = \"auto\"\n");
   EXPECT_EQ(config.seed, 3);
   EXPECT_THAT(to_toml(config), Not(HasSubstr("kernels")));
@@ -278,7 +276,7 @@ TEST(Config, a_retired_key_is_read_over_and_no_longer_there) {
       message([] { with("kernels=auto"); }), HasSubstr("no key kernels"));
 }
 
-TEST(Config, a_value_where_a_section_stands_and_the_reverse) {
+TEST(Config, AValueWhereASectionStandsAndTheReverse) {
   EXPECT_THAT(message([] { from("train = 3\n"); }), HasSubstr("no key train"));
   EXPECT_THAT(
       message([] { from("[seed]\na = 1\n"); }), HasSubstr("not a section"));
@@ -287,7 +285,7 @@ TEST(Config, a_value_where_a_section_stands_and_the_reverse) {
       HasSubstr("neither"));
 }
 
-TEST(Config, what_is_not_toml_is_named_with_its_line) {
+TEST(Config, WhatIsNotTomlIsNamedWithItsLine) {
   EXPECT_THAT(
       message([] { from("[train]\nbatch 3\n"); }),
       HasSubstr("cannot read net.toml line 2"));
@@ -296,7 +294,7 @@ TEST(Config, what_is_not_toml_is_named_with_its_line) {
       HasSubstr("line 3"));
 }
 
-TEST(Config, a_missing_file_and_an_empty_assignment_are_errors) {
+TEST(Config, AMissingFileAndAnEmptyAssignmentAreErrors) {
   EXPECT_THAT(
       message([] { load(std::filesystem::path("/none/x.toml"), {}); }),
       HasSubstr("cannot read /none/x.toml"));

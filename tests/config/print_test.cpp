@@ -15,7 +15,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(ConfigPrint, a_printed_config_reads_back_the_same) {
+TEST(ConfigPrint, APrintedConfigReadsBackTheSame) {
   Config config;
   EXPECT_EQ(load_text(to_toml(config), "x", {}).config, config);
   config.seed = 9'000'000'000'000'000'000;
@@ -31,7 +31,7 @@ TEST(ConfigPrint, a_printed_config_reads_back_the_same) {
   EXPECT_EQ(load_text(to_toml(config), "x", {}).config, config);
 }
 
-TEST(ConfigPrint, one_name_is_written_as_text_and_several_as_a_list) {
+TEST(ConfigPrint, OneNameIsWrittenAsTextAndSeveralAsAList) {
   Config config;
   config.data.augment = "cifar";
   EXPECT_THAT(to_toml(config), HasSubstr("\naugment = \"cifar\"\n"));
@@ -41,7 +41,7 @@ TEST(ConfigPrint, one_name_is_written_as_text_and_several_as_a_list) {
   EXPECT_EQ(load_text(to_toml(config), "x", {}).config, config);
 }
 
-TEST(ConfigPrint, every_key_is_there_once_and_explained) {
+TEST(ConfigPrint, EveryKeyIsThereOnceAndExplained) {
   std::set<std::string> seen;
   for (const Field& field : fields()) {
     EXPECT_TRUE(seen.insert(field.key).second) << field.key;
@@ -50,7 +50,7 @@ TEST(ConfigPrint, every_key_is_there_once_and_explained) {
   }
 }
 
-TEST(ConfigPrint, every_field_has_a_place_of_its_own) {
+TEST(ConfigPrint, EveryFieldHasAPlaceOfItsOwn) {
   Config config;
   std::set<const void*> places;
   for (const Field& field : fields())
@@ -61,25 +61,25 @@ TEST(ConfigPrint, every_field_has_a_place_of_its_own) {
         field.slot(config));
 }
 
-TEST(ConfigPrint, the_defaults_are_inside_their_own_limits) {
+TEST(ConfigPrint, TheDefaultsAreInsideTheirOwnLimits) {
   for (const Field& field : fields())
     EXPECT_NO_THROW(
         load_text("", "", {{field.key, value_text(field, {}), "test"}}));
 }
 
-TEST(ConfigPrint, help_fits_a_terminal) {
+TEST(ConfigPrint, HelpFitsATerminal) {
   for (const std::string& line : split(help_text(), '\n'))
     EXPECT_LE(line.size(), 80U) << line;
 }
 
-TEST(ConfigPrint, numbers_are_written_as_short_as_they_can_be) {
+TEST(ConfigPrint, NumbersAreWrittenAsShortAsTheyCanBe) {
   EXPECT_EQ(double_text(0.1), "0.1");
   EXPECT_EQ(double_text(1), "1.0");
   EXPECT_EQ(double_text(1e-8), "1e-08");
   EXPECT_EQ(double_text(0.1 + 0.2), "0.30000000000000004");
 }
 
-TEST(ConfigPrint, amounts_of_memory_are_read) {
+TEST(ConfigPrint, AmountsOfMemoryAreRead) {
   EXPECT_EQ(parse_bytes("4GiB"), 4ULL << 30);
   EXPECT_EQ(parse_bytes("1.5 gb"), 1'500'000'000U);
   EXPECT_EQ(parse_bytes("4096"), 4096U);

@@ -9,7 +9,7 @@
 namespace temper::config {
 namespace {
 
-TEST(ConfigurationPage, is_what_the_program_prints) {
+TEST(ConfigurationPage, IsWhatTheProgramPrints) {
   EXPECT_EQ(
       tests::read_bytes(tests::source_dir() / "docs/configuration.md"),
       reference_markdown())
@@ -17,7 +17,7 @@ TEST(ConfigurationPage, is_what_the_program_prints) {
          "docs/configuration.md";
 }
 
-TEST(ConfigurationPage, has_every_key_in_a_row_of_four_columns) {
+TEST(ConfigurationPage, HasEveryKeyInARowOfFourColumns) {
   const std::string page = reference_markdown();
   for (const Field& field : fields()) {
     const auto begin = page.find("| `" + std::string(field.key) + "` |");

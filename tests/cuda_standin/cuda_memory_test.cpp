@@ -19,19 +19,19 @@ class CudaMemoryTest : public ::testing::Test {
   }
 };
 
-TEST_F(CudaMemoryTest, a_budget_is_a_fraction_of_the_card_it_is_for) {
+TEST_F(CudaMemoryTest, ABudgetIsAFractionOfTheCardItIsFor) {
   memory::limit_tensors("cuda:1", 2 * kGigabyte);
   EXPECT_DOUBLE_EQ(fake_cuda::system().cards[1].fraction, 0.25);
   EXPECT_DOUBLE_EQ(fake_cuda::system().cards[0].fraction, 1);
   EXPECT_EQ(fake_cuda::system().current, 0) << "another card was left current";
 }
 
-TEST_F(CudaMemoryTest, a_budget_above_the_card_is_all_of_it) {
+TEST_F(CudaMemoryTest, ABudgetAboveTheCardIsAllOfIt) {
   EXPECT_TRUE(limit_cuda(0, 100 * kGigabyte));
   EXPECT_DOUBLE_EQ(fake_cuda::system().cards[0].fraction, 1);
 }
 
-TEST_F(CudaMemoryTest, a_card_tells_what_is_live_at_most_and_reserved) {
+TEST_F(CudaMemoryTest, ACardTellsWhatIsLiveAtMostAndReserved) {
   const memory::TensorUsage usage = memory::tensor_usage("cuda:1");
   EXPECT_EQ(usage.live_bytes, 700);
   EXPECT_EQ(usage.peak_bytes, 900);
@@ -41,13 +41,13 @@ TEST_F(CudaMemoryTest, a_card_tells_what_is_live_at_most_and_reserved) {
   EXPECT_EQ(memory::tensor_usage("cuda:1").peak_bytes, 700);
 }
 
-TEST_F(CudaMemoryTest, what_waits_to_be_used_again_is_given_back) {
+TEST_F(CudaMemoryTest, WhatWaitsToBeUsedAgainIsGivenBack) {
   memory::release_cached("cuda:1");
   EXPECT_EQ(memory::tensor_usage("cuda:1").driver_bytes, 700);
   memory::release_cached("cuda:7"); // nothing to do
 }
 
-TEST_F(CudaMemoryTest, a_card_that_is_not_there_has_nothing_and_no_limit) {
+TEST_F(CudaMemoryTest, ACardThatIsNotThereHasNothingAndNoLimit) {
   EXPECT_FALSE(limit_cuda(2, kGigabyte));
   EXPECT_EQ(memory::tensor_usage("cuda:7").live_bytes, 0);
 }

@@ -44,7 +44,7 @@ std::string final_state(const fs::path& run) {
       run / "checkpoints" / std::string(trim(latest)) / "state.safetensors");
 }
 
-TEST(Examples, each_fits_on_a_page) {
+TEST(Examples, EachFitsOnAPage) {
   for (const char* name :
        {"own_loss.cpp",
         "vae.cpp",
@@ -61,7 +61,7 @@ TEST(Examples, each_fits_on_a_page) {
   }
 }
 
-TEST(Examples, two_losses_learns_with_metrics_of_its_own_in_micro_batches) {
+TEST(Examples, TwoLossesLearnsWithMetricsOfItsOwnInMicroBatches) {
   const tests::TempFolder folder;
   const auto result = run(TEMPER_TWO_LOSSES, {folder.text("runs/a")});
   ASSERT_EQ(result.code, 0) << result.err;
@@ -81,7 +81,7 @@ TEST(Examples, two_losses_learns_with_metrics_of_its_own_in_micro_batches) {
     EXPECT_EQ(step.count("micro_batch"), 24);
 }
 
-TEST(Examples, own_loss_learns_is_tracked_and_leaves_its_model) {
+TEST(Examples, OwnLossLearnsIsTrackedAndLeavesItsModel) {
   const tests::TempFolder folder;
   const auto result = run(TEMPER_OWN_LOSS, {folder.text("runs/a")});
   ASSERT_EQ(result.code, 0) << result.err;
@@ -97,7 +97,7 @@ TEST(Examples, own_loss_learns_is_tracked_and_leaves_its_model) {
   EXPECT_TRUE(fs::exists(folder / "runs/a/artifacts/curves.png"));
 }
 
-TEST(Examples, vae_optimises_two_losses_and_resumes_to_the_same_weights) {
+TEST(Examples, VaeOptimisesTwoLossesAndResumesToTheSameWeights) {
   const tests::TempFolder folder;
   const auto whole = run(TEMPER_VAE, {folder.text("runs/whole")});
   ASSERT_EQ(whole.code, 0) << whole.err;
@@ -124,7 +124,7 @@ TEST(Examples, vae_optimises_two_losses_and_resumes_to_the_same_weights) {
       final_state(folder / "runs/whole"), final_state(folder / "runs/twice"));
 }
 
-TEST(Examples, own_source_is_told_apart_under_a_parent_of_its_own) {
+TEST(Examples, OwnSourceIsToldApartUnderAParentOfItsOwn) {
   const tests::TempFolder folder;
   const auto result = run(TEMPER_OWN_SOURCE, {folder.text("runs/a")});
   ASSERT_EQ(result.code, 0) << result.err;
@@ -140,7 +140,7 @@ TEST(Examples, own_source_is_told_apart_under_a_parent_of_its_own) {
       read_bytes(folder / "runs/a/schema.json"), HasSubstr("\"other\""));
 }
 
-TEST(Examples, contrastive_stopped_and_resumed_ends_with_the_same_weights) {
+TEST(Examples, ContrastiveStoppedAndResumedEndsWithTheSameWeights) {
   const tests::TempFolder folder;
   const auto whole = run(TEMPER_CONTRASTIVE, {folder.text("runs/whole")});
   ASSERT_EQ(whole.code, 0) << whole.err;

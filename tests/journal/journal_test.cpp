@@ -50,7 +50,7 @@ Event step(std::int64_t number) {
   return {"step", 1.5, {{"step", number}, {"loss", 0.25}}};
 }
 
-TEST(JournalEvent, it_is_one_line_of_json_in_the_order_given) {
+TEST(JournalEvent, ItIsOneLineOfJsonInTheOrderGiven) {
   EXPECT_EQ(
       to_line(
           {"epoch",
@@ -63,7 +63,7 @@ TEST(JournalEvent, it_is_one_line_of_json_in_the_order_given) {
       R"("note":"two\nlines","plan":{"x":[1,2]}})");
 }
 
-TEST(JournalEvent, what_goes_in_comes_out) {
+TEST(JournalEvent, WhatGoesInComesOut) {
   Event event{
       "x",
       2,
@@ -83,7 +83,7 @@ TEST(JournalEvent, what_goes_in_comes_out) {
   EXPECT_FALSE(back->count("real"));
 }
 
-TEST(JournalEvent, numbers_are_never_hidden) {
+TEST(JournalEvent, NumbersAreNeverHidden) {
   const auto back = from_line(to_line(
       {"step", 1, {{"a", std::nan("")}, {"b", HUGE_VAL}, {"c", -HUGE_VAL}}}));
   ASSERT_TRUE(back);
@@ -92,14 +92,14 @@ TEST(JournalEvent, numbers_are_never_hidden) {
   EXPECT_EQ(back->number("c"), -HUGE_VAL);
 }
 
-TEST(JournalEvent, bytes_that_are_no_text_do_no_harm) {
+TEST(JournalEvent, BytesThatAreNoTextDoNoHarm) {
   const auto back =
       from_line(to_line({"x", 1, {{"f", std::string("\xff.jpg")}}}));
   ASSERT_TRUE(back);
   EXPECT_THAT(*back->text("f"), EndsWith(".jpg"));
 }
 
-TEST(JournalEvent, what_is_no_event_is_nothing) {
+TEST(JournalEvent, WhatIsNoEventIsNothing) {
   for (const char* line :
        {"",
         "{",
@@ -112,7 +112,7 @@ TEST(JournalEvent, what_is_no_event_is_nothing) {
     EXPECT_FALSE(from_line(line)) << line;
 }
 
-TEST_F(JournalFile, events_are_read_back_in_order) {
+TEST_F(JournalFile, EventsAreReadBackInOrder) {
   Journal journal(path_);
   journal.append(step(1));
   journal.append(step(2));
@@ -123,13 +123,13 @@ TEST_F(JournalFile, events_are_read_back_in_order) {
   EXPECT_EQ(events[1].count("step"), 2);
 }
 
-TEST_F(JournalFile, an_event_without_a_time_gets_the_present_one) {
+TEST_F(JournalFile, AnEventWithoutATimeGetsThePresentOne) {
   Journal journal(path_);
   journal.append({"x", 0, {}});
   EXPECT_GT(read_journal(path_).at(0).time_s, 1.7e9);
 }
 
-TEST_F(JournalFile, half_a_line_left_by_a_crash_is_cut_off) {
+TEST_F(JournalFile, HalfALineLeftByACrashIsCutOff) {
   Journal(path_).append(step(1));
   damage(R"({"event":"st)");
   Journal journal(path_);
@@ -142,13 +142,13 @@ TEST_F(JournalFile, half_a_line_left_by_a_crash_is_cut_off) {
                 "\"step\":2"));
 }
 
-TEST_F(JournalFile, a_file_without_any_whole_line_begins_anew) {
+TEST_F(JournalFile, AFileWithoutAnyWholeLineBeginsAnew) {
   damage(std::string(600'000, 'x'));
   Journal journal(path_);
   EXPECT_EQ(journal.offset(), 0U);
 }
 
-TEST_F(JournalFile, a_follower_sees_what_is_new_and_whole_lines_only) {
+TEST_F(JournalFile, AFollowerSeesWhatIsNewAndWholeLinesOnly) {
   Journal journal(path_);
   Follower follower(path_);
   EXPECT_TRUE(follower.read().empty());
@@ -162,7 +162,7 @@ TEST_F(JournalFile, a_follower_sees_what_is_new_and_whole_lines_only) {
   EXPECT_EQ(follower.unreadable(), 1);
 }
 
-TEST_F(JournalFile, a_follower_goes_on_where_another_stopped) {
+TEST_F(JournalFile, AFollowerGoesOnWhereAnotherStopped) {
   Journal journal(path_);
   for (int i = 0; i < 10; ++i)
     journal.append(step(i));
@@ -174,7 +174,7 @@ TEST_F(JournalFile, a_follower_goes_on_where_another_stopped) {
   EXPECT_EQ(rest[0].count("step"), 4);
 }
 
-TEST_F(JournalFile, a_resume_drops_what_came_after_the_checkpoint) {
+TEST_F(JournalFile, AResumeDropsWhatCameAfterTheCheckpoint) {
   Journal journal(path_);
   journal.append(step(1));
   const auto kept = journal.offset();
@@ -186,7 +186,7 @@ TEST_F(JournalFile, a_resume_drops_what_came_after_the_checkpoint) {
   EXPECT_EQ(events[1].count("step"), 3);
 }
 
-TEST_F(JournalFile, the_end_of_the_line_before_a_place_is_found) {
+TEST_F(JournalFile, TheEndOfTheLineBeforeAPlaceIsFound) {
   Journal journal(path_);
   journal.append(step(1));
   const auto first = journal.offset();
@@ -197,7 +197,7 @@ TEST_F(JournalFile, the_end_of_the_line_before_a_place_is_found) {
   EXPECT_EQ(journal.line_end(1'000'000), journal.offset());
 }
 
-TEST_F(JournalFile, a_place_that_is_no_end_of_a_line_is_refused) {
+TEST_F(JournalFile, APlaceThatIsNoEndOfALineIsRefused) {
   Journal journal(path_);
   journal.append(step(1));
   EXPECT_THROW(journal.truncate(3), Error);
@@ -206,7 +206,7 @@ TEST_F(JournalFile, a_place_that_is_no_end_of_a_line_is_refused) {
 }
 
 // A limit of the process stands in for a full disk.
-TEST_F(JournalFile, what_a_full_disk_does_not_take_is_written_later) {
+TEST_F(JournalFile, WhatAFullDiskDoesNotTakeIsWrittenLater) {
   struct rlimit before {};
   ::getrlimit(RLIMIT_FSIZE, &before);
   const auto ignored = ::signal(SIGXFSZ, SIG_IGN);
@@ -239,7 +239,7 @@ TEST_F(JournalFile, what_a_full_disk_does_not_take_is_written_later) {
   ::signal(SIGXFSZ, ignored);
 }
 
-TEST_F(JournalFile, a_journal_that_cannot_be_made_says_why) {
+TEST_F(JournalFile, AJournalThatCannotBeMadeSaysWhy) {
   try {
     Journal journal("/none/journal.jsonl");
     FAIL();

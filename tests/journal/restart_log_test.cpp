@@ -36,7 +36,7 @@ class Aside : public testing::Test {
   RunDirectory run_{folder_.path()};
 };
 
-TEST_F(Aside, each_event_is_in_the_journal_once_however_often_it_is_cut) {
+TEST_F(Aside, EachEventIsInTheJournalOnceHoweverOftenItIsCut) {
   using Numbers = std::vector<std::int64_t>;
   std::uint64_t checkpoint = 0;
   {
@@ -61,12 +61,12 @@ TEST_F(Aside, each_event_is_in_the_journal_once_however_often_it_is_cut) {
   EXPECT_EQ(numbers(), Numbers({1, 2, 3}));
 }
 
-TEST_F(Aside, a_run_that_never_died_has_none) {
+TEST_F(Aside, ARunThatNeverDiedHasNone) {
   Journal(run_.journal()).append({"run", 1, {}});
   EXPECT_TRUE(missing_aside(run_).empty());
 }
 
-TEST_F(Aside, a_run_is_trained_by_one_process_at_a_time) {
+TEST_F(Aside, ARunIsTrainedByOneProcessAtATime) {
   {
     const RunLock lock(run_);
     const std::string said =

@@ -45,7 +45,7 @@ class Runs : public ::testing::Test {
   fs::path parent_;
 };
 
-TEST_F(Runs, a_name_is_made_from_time_model_and_data) {
+TEST_F(Runs, ANameIsMadeFromTimeModelAndData) {
   const auto run =
       make_run_directory(parent_, "", "nets/My Net.pt2", "folder:/a/Photos/");
   EXPECT_THAT(
@@ -55,7 +55,7 @@ TEST_F(Runs, a_name_is_made_from_time_model_and_data) {
   EXPECT_TRUE(fs::is_directory(run.artifacts()));
 }
 
-TEST_F(Runs, latest_is_never_one_that_failed_before_its_first_step) {
+TEST_F(Runs, LatestIsNeverOneThatFailedBeforeItsFirstStep) {
   const auto first = make("a");
   const auto second = make("b");
   fs::last_write_time(second.config(), fs::file_time_type::clock::now());
@@ -75,7 +75,7 @@ TEST_F(Runs, latest_is_never_one_that_failed_before_its_first_step) {
   EXPECT_EQ(find_run(parent_, "latest").name(), "b");
 }
 
-TEST_F(Runs, a_part_of_the_name_between_dashes_is_enough) {
+TEST_F(Runs, APartOfTheNameBetweenDashesIsEnough) {
   make("20261115-170106-mlp-house-1f3c");
   make("20261115-170254-mlp-house-77aa");
   EXPECT_EQ(
@@ -84,7 +84,7 @@ TEST_F(Runs, a_part_of_the_name_between_dashes_is_enough) {
   EXPECT_THAT(why("0254"), HasSubstr("there is no run"));
 }
 
-TEST_F(Runs, what_a_start_left_that_wrote_nothing_is_taken) {
+TEST_F(Runs, WhatAStartLeftThatWroteNothingIsTaken) {
   const auto run = make_run_directory(parent_, "x", "resnet18", "cifar10");
   std::ofstream(run.lock()) << "1\n";
   fs::remove(run.artifacts());
@@ -94,20 +94,20 @@ TEST_F(Runs, what_a_start_left_that_wrote_nothing_is_taken) {
   EXPECT_THROW(make_run_directory(parent_, "x", "", ""), Error);
 }
 
-TEST_F(Runs, a_chosen_name_is_taken_once) {
+TEST_F(Runs, AChosenNameIsTakenOnce) {
   make("first");
   EXPECT_THROW(make("first"), Error);
   EXPECT_THROW(make("../first"), Error);
   EXPECT_THROW(make(".."), Error);
 }
 
-TEST_F(Runs, a_name_that_means_something_else_is_refused) {
+TEST_F(Runs, ANameThatMeansSomethingElseIsRefused) {
   for (const char* name : {"latest", "-x", "--resume", "a\nb", "a\x1b[2J"})
     EXPECT_THROW(make(name), Error) << name;
   EXPECT_NO_THROW(make("the-latest"));
 }
 
-TEST_F(Runs, what_has_neither_a_journal_nor_a_checkpoint_is_no_run) {
+TEST_F(Runs, WhatHasNeitherAJournalNorACheckpointIsNoRun) {
   make("a");
   fs::create_directories(parent_ / "b/checkpoints");
   ASSERT_EQ(list_runs(parent_).size(), 1U);
@@ -118,7 +118,7 @@ TEST_F(Runs, what_has_neither_a_journal_nor_a_checkpoint_is_no_run) {
   EXPECT_TRUE(list_runs(parent_ / "none").empty());
 }
 
-TEST_F(Runs, a_run_is_found_by_name_part_path_and_latest) {
+TEST_F(Runs, ARunIsFoundByNamePartPathAndLatest) {
   const auto first = make("alpha-1f3c");
   const auto second = make("beta-77aa");
   fs::last_write_time(
@@ -131,7 +131,7 @@ TEST_F(Runs, a_run_is_found_by_name_part_path_and_latest) {
   EXPECT_EQ(find_run(parent_, "latest").path, second.path);
 }
 
-TEST_F(Runs, what_is_not_found_is_told_with_the_nearest) {
+TEST_F(Runs, WhatIsNotFoundIsToldWithTheNearest) {
   EXPECT_THAT(why("latest"), HasSubstr("there is no run latest"));
   make("alpha-1");
   make("alpha-2");
@@ -140,7 +140,7 @@ TEST_F(Runs, what_is_not_found_is_told_with_the_nearest) {
   EXPECT_THAT(why(""), HasSubstr("there is no run"));
 }
 
-TEST_F(Runs, a_place_that_cannot_be_written_says_why) {
+TEST_F(Runs, APlaceThatCannotBeWrittenSaysWhy) {
   std::ofstream(parent_) << "a file";
   EXPECT_THROW(make("x"), Error);
 }

@@ -35,7 +35,7 @@ class Summary : public testing::Test {
   RunDirectory run_;
 };
 
-TEST_F(Summary, a_run_under_way_says_where_it_is) {
+TEST_F(Summary, ARunUnderWaySaysWhereItIs) {
   begin();
   step(150, 0.4, 1007);
   std::optional<RunLock> trained(run_);
@@ -49,7 +49,7 @@ TEST_F(Summary, a_run_under_way_says_where_it_is) {
   EXPECT_EQ(summarise(run_).status, "unfinished");
 }
 
-TEST_F(Summary, a_look_at_a_run_keeps_nobody_from_training_it) {
+TEST_F(Summary, ALookAtARunKeepsNobodyFromTrainingIt) {
   begin();
   EXPECT_FALSE(is_trained_now(run_)); // it has no lock file yet
   const RunLock lock(run_);
@@ -57,7 +57,7 @@ TEST_F(Summary, a_look_at_a_run_keeps_nobody_from_training_it) {
 }
 
 // Nobody trained it between its two sessions.
-TEST_F(Summary, time_between_two_sessions_does_not_count) {
+TEST_F(Summary, TimeBetweenTwoSessionsDoesNotCount) {
   begin();
   step(10, 0.5, 1010);
   append({"resume", 5000, {{"update", std::int64_t{10}}}});
@@ -68,7 +68,7 @@ TEST_F(Summary, time_between_two_sessions_does_not_count) {
   EXPECT_EQ(summarise(run_).seconds, 13.5);
 }
 
-TEST_F(Summary, max_steps_is_the_length_where_it_is_shorter) {
+TEST_F(Summary, MaxStepsIsTheLengthWhereItIsShorter) {
   append(
       {"run",
        1000,

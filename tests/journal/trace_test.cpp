@@ -20,7 +20,7 @@ using testing::ElementsAre;
 
 constexpr double kBegin_s = 1'700'000'000;
 
-TEST(Thinned, keeps_all_then_every_second_and_always_the_newest) {
+TEST(Thinned, KeepsAllThenEverySecondAndAlwaysTheNewest) {
   for (const int count : {1, 8, 9, 16, 17, 1000, 1024, 1025}) {
     Thinned<int> some(8);
     for (int i = 0; i < count; ++i)
@@ -95,7 +95,7 @@ class TraceTest : public testing::Test {
   RunDirectory run_{folder_.path()};
 };
 
-TEST_F(TraceTest, a_run_is_spans_within_spans) {
+TEST_F(TraceTest, ARunIsSpansWithinSpans) {
   begin(10, 4);
   epoch(0, 20, 8, 1.5);
   add("checkpoint", 21, {{"update", std::int64_t{5}}, {"seconds", 0.25}});
@@ -125,7 +125,7 @@ TEST_F(TraceTest, a_run_is_spans_within_spans) {
 }
 
 // A span that the journal does not hold is not made up.
-TEST_F(TraceTest, an_unfinished_epoch_has_no_span_and_old_journals_no_guess) {
+TEST_F(TraceTest, AnUnfinishedEpochHasNoSpanAndOldJournalsNoGuess) {
   add("run", 0, {});
   add("step", 5, {{"step", std::int64_t{1}}, {"samples_per_s", 10.0}});
   const json trace = traced();
@@ -134,7 +134,7 @@ TEST_F(TraceTest, an_unfinished_epoch_has_no_span_and_old_journals_no_guess) {
   EXPECT_EQ(of(trace, "C").size(), 1U);
 }
 
-TEST_F(TraceTest, what_went_wrong_is_a_mark_and_a_restart_a_session) {
+TEST_F(TraceTest, WhatWentWrongIsAMarkAndARestartASession) {
   begin(1, 1);
   add("retry", 3, {{"what", std::string("step")}, {"why", std::string("oom")}});
   add("incident",
@@ -169,7 +169,7 @@ TEST_F(TraceTest, what_went_wrong_is_a_mark_and_a_restart_a_session) {
   EXPECT_EQ(named(trace, "session 2").at("args").at("after_update"), 7);
 }
 
-TEST_F(TraceTest, a_clock_that_was_set_leaves_no_spans_that_cross) {
+TEST_F(TraceTest, AClockThatWasSetLeavesNoSpansThatCross) {
   begin(100, 5);
   epoch(0, 110, 9, 2);
   epoch(1, 60, 9, 2); // an hour back, so to speak
@@ -180,7 +180,7 @@ TEST_F(TraceTest, a_clock_that_was_set_leaves_no_spans_that_cross) {
   expect_nested(traced());
 }
 
-TEST_F(TraceTest, numbers_that_are_none_are_in_no_curve) {
+TEST_F(TraceTest, NumbersThatAreNoneAreInNoCurve) {
   begin(1, 0);
   for (const double bad : {std::nan(""), HUGE_VAL, -HUGE_VAL, 5.0})
     add("step",
@@ -199,7 +199,7 @@ TEST_F(TraceTest, numbers_that_are_none_are_in_no_curve) {
 }
 
 // Journals are of any length; what people open is not.
-TEST_F(TraceTest, it_stays_small_and_says_that_it_is_thinned) {
+TEST_F(TraceTest, ItStaysSmallAndSaysThatItIsThinned) {
   {
     Journal journal(run_.journal());
     journal.append({"run", kBegin_s, {{"prepare_s", 1.0}}});
@@ -237,7 +237,7 @@ TEST_F(TraceTest, it_stays_small_and_says_that_it_is_thinned) {
   EXPECT_LE(of(trace, "i").size(), kMostMarks + 1);
 }
 
-TEST_F(TraceTest, one_of_an_ended_run_stays_and_others_are_made_anew) {
+TEST_F(TraceTest, OneOfAnEndedRunStaysAndOthersAreMadeAnew) {
   begin(1, 0);
   const auto file = run_.artifacts() / "trace.json";
   refresh_trace(run_);

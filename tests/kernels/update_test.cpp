@@ -60,7 +60,7 @@ void expect_same(
   });
 }
 
-TEST(Update, sgd_is_its_formula_to_the_bit_on_every_vector_unit) {
+TEST(Update, SgdIsItsFormulaToTheBitOnEveryVectorUnit) {
   for (const bool nesterov : {false, true})
     for (const bool keeps : {false, true})
       for (const float l2 : {0.0F, 0.01F}) {
@@ -89,7 +89,7 @@ TEST(Update, sgd_is_its_formula_to_the_bit_on_every_vector_unit) {
       }
 }
 
-TEST(Update, adam_is_its_formula_to_the_bit_on_every_vector_unit) {
+TEST(Update, AdamIsItsFormulaToTheBitOnEveryVectorUnit) {
   for (const bool decoupled : {false, true}) {
     AdamRule rule;
     rule.rate = 0.02F;
@@ -119,7 +119,7 @@ TEST(Update, adam_is_its_formula_to_the_bit_on_every_vector_unit) {
   }
 }
 
-TEST(Update, lion_is_its_formula_to_the_bit_on_every_vector_unit) {
+TEST(Update, LionIsItsFormulaToTheBitOnEveryVectorUnit) {
   LionRule rule;
   rule.rate = 0.01F;
   rule.keep = 0.999F;
@@ -140,7 +140,7 @@ TEST(Update, lion_is_its_formula_to_the_bit_on_every_vector_unit) {
       });
 }
 
-TEST(Update, an_average_approaches_to_the_bit_on_every_vector_unit) {
+TEST(Update, AnAverageApproachesToTheBitOnEveryVectorUnit) {
   for (const float by : {0.001F, 0.9F})
     expect_same(
         [&](Numbers& n, std::size_t i) {

@@ -5,14 +5,14 @@
 namespace temper::libtorch {
 namespace {
 
-TEST(Messages, the_first_line_says_it) {
+TEST(Messages, TheFirstLineSaysIt) {
   EXPECT_EQ(first_line("it broke.\nException raised from ..."), "it broke");
   EXPECT_EQ(first_line("it broke"), "it broke");
   EXPECT_EQ(first_line(""), "");
 }
 
 // As LibTorch words them.
-TEST(Messages, trouble_is_known_by_its_words) {
+TEST(Messages, TroubleIsKnownByItsWords) {
   EXPECT_EQ(
       trouble_of("MPS backend out of memory (MPS allocated: 1 GB)"),
       Trouble::memory);

@@ -9,7 +9,7 @@ namespace temper::libtorch {
 namespace {
 
 // As the devices word it, from 1.13 to 2.14.
-TEST(OutOfMemory, is_known_in_all_its_words) {
+TEST(OutOfMemory, IsKnownInAllItsWords) {
   EXPECT_TRUE(is_out_of_memory(std::bad_alloc()));
   EXPECT_TRUE(is_out_of_memory(std::bad_array_new_length()));
   for (const char* words :

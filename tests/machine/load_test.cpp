@@ -22,7 +22,7 @@ Sample sample_of(double system, double own) {
   return sample;
 }
 
-TEST(Load, others_are_the_system_without_this_process) {
+TEST(Load, OthersAreTheSystemWithoutThisProcess) {
   EXPECT_FALSE(load_of(Sample{}, cpu_of(8, 8)));
   EXPECT_FALSE(load_of(sample_of(0.5, 1), Cpu{}));
   EXPECT_DOUBLE_EQ(load_of(sample_of(0.5, 3), cpu_of(8, 8))->others, 1);
@@ -30,7 +30,7 @@ TEST(Load, others_are_the_system_without_this_process) {
   EXPECT_DOUBLE_EQ(load_of(sample_of(0.5, 5), cpu_of(8, 8))->others, 0);
 }
 
-TEST(Load, cores_that_nobody_needs_are_not_missed) {
+TEST(Load, CoresThatNobodyNeedsAreNotMissed) {
   // A container with 2 of 64 cores, on a host that is half busy.
   EXPECT_FALSE(load_of(sample_of(0.5, 2), cpu_of(64, 2))->busy());
   EXPECT_TRUE(load_of(sample_of(1, 1), cpu_of(64, 2))->busy());
@@ -38,7 +38,7 @@ TEST(Load, cores_that_nobody_needs_are_not_missed) {
   EXPECT_FALSE(load_of(sample_of(0.6, 1), cpu_of(2, 2))->busy());
 }
 
-TEST(Load, time_that_the_hypervisor_took_counts_and_is_named) {
+TEST(Load, TimeThatTheHypervisorTookCountsAndIsNamed) {
   Sample sample = sample_of(1, 1);
   sample.stolen = 0.4;
   const auto load = load_of(sample, cpu_of(2, 2));
@@ -50,7 +50,7 @@ TEST(Load, time_that_the_hypervisor_took_counts_and_is_named) {
       "other guests of the host are using the processor (0.8 of 2 cores)");
 }
 
-TEST(Load, a_quota_that_ran_out_counts_and_is_named) {
+TEST(Load, AQuotaThatRanOutCountsAndIsNamed) {
   Sample sample = sample_of(0.2, 1.5);
   sample.throttled = 0.4;
   const auto load = load_of(sample, cpu_of(8, 1.5));
@@ -60,7 +60,7 @@ TEST(Load, a_quota_that_ran_out_counts_and_is_named) {
       "the container's limit of 1.5 cores holds it back 40 % of the time");
 }
 
-TEST(Load, the_words_have_the_load_average) {
+TEST(Load, TheWordsHaveTheLoadAverage) {
   Sample sample = sample_of(1, 0.6);
   sample.load_average = 12.04;
   EXPECT_EQ(
@@ -74,7 +74,7 @@ TEST(Load, the_words_have_the_load_average) {
 
 // As /proc has it on a guest whose host is busy: 200 ticks went by, 60 of them
 // stolen.
-TEST(Load, stolen_ticks_are_read_from_the_system) {
+TEST(Load, StolenTicksAreReadFromTheSystem) {
   Counters before;
   Counters now;
   parse_cpu_times("cpu 100 0 50 800 0 0 0 10 0 0\n", before);
@@ -85,13 +85,13 @@ TEST(Load, stolen_ticks_are_read_from_the_system) {
   EXPECT_DOUBLE_EQ(sample.cpu.value_or(-1), 0.7);
 }
 
-TEST(Load, the_average_is_the_first_number) {
+TEST(Load, TheAverageIsTheFirstNumber) {
   EXPECT_EQ(load_average("12.53 8.10 3.00 5/812 4711\n"), 12.53);
   EXPECT_FALSE(load_average(""));
   EXPECT_FALSE(load_average("many\n"));
 }
 
-TEST(Load, periods_of_a_quota_are_read_from_the_group_held_back_most) {
+TEST(Load, PeriodsOfAQuotaAreReadFromTheGroupHeldBackMost) {
   tests::TempFolder folder;
   for (const char* name : {"a", "b", "c"})
     std::filesystem::create_directories(folder.path() / name);
@@ -110,7 +110,7 @@ TEST(Load, periods_of_a_quota_are_read_from_the_group_held_back_most) {
 }
 
 // The real one, whatever runs here: within what the machine has.
-TEST(Load, is_read_only_after_a_while) {
+TEST(Load, IsReadOnlyAfterAWhile) {
   Cpu cpu = cpu_of(4, 4);
   const auto read = watch_load(cpu);
   EXPECT_FALSE(read()); // at once

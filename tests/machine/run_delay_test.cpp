@@ -7,7 +7,7 @@
 namespace temper::machine {
 namespace {
 
-TEST(RunDelay, is_that_of_the_thread_that_waited_longest_since_the_last_look) {
+TEST(RunDelay, IsThatOfTheThreadThatWaitedLongestSinceTheLastLook) {
   ThreadWaits waits{{1, 5.0}, {2, 7.0}};
   RunDelay delay([&] { return waits; });
   EXPECT_EQ(delay.since_last_s(), 0);
@@ -17,7 +17,7 @@ TEST(RunDelay, is_that_of_the_thread_that_waited_longest_since_the_last_look) {
   EXPECT_EQ(delay.since_last_s(), 1);
 }
 
-TEST(RunDelay, threads_that_come_and_go_count_for_nothing) {
+TEST(RunDelay, ThreadsThatComeAndGoCountForNothing) {
   ThreadWaits waits{{1, 5.0}};
   RunDelay delay([&] { return waits; });
   waits = {{2, 100.0}};
@@ -27,7 +27,7 @@ TEST(RunDelay, threads_that_come_and_go_count_for_nothing) {
 }
 
 #ifdef __linux__
-TEST(RunDelay, the_kernel_tells_it_of_every_thread) {
+TEST(RunDelay, TheKernelTellsItOfEveryThread) {
   if (!std::filesystem::exists("/proc/self/schedstat"))
     GTEST_SKIP() << "this kernel does not keep it";
   EXPECT_EQ(thread_waits().count(this_thread()), 1U);

@@ -14,7 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(Stacks, every_thread_has_one_and_none_is_disturbed) {
+TEST(Stacks, EveryThreadHasOneAndNoneIsDisturbed) {
   std::mutex mutex;
   std::condition_variable wake;
   std::atomic<int> waiting{0};
@@ -47,7 +47,7 @@ TEST(Stacks, every_thread_has_one_and_none_is_disturbed) {
   EXPECT_THAT(to_text(stacks), HasSubstr("thread "));
 }
 
-TEST(Stacks, a_thread_that_does_not_answer_is_named) {
+TEST(Stacks, AThreadThatDoesNotAnswerIsNamed) {
   std::atomic<bool> blocked{false};
   std::atomic<bool> done{false};
   std::thread thread([&] {

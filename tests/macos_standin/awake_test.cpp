@@ -8,7 +8,7 @@
 namespace temper::machine {
 namespace {
 
-TEST(MacAwake, the_system_stays_awake_and_the_display_may_sleep) {
+TEST(MacAwake, TheSystemStaysAwakeAndTheDisplayMaySleep) {
   const int objects = fake::live_objects();
   {
     const KeepAwake awake("temper trains net");
@@ -23,7 +23,7 @@ TEST(MacAwake, the_system_stays_awake_and_the_display_may_sleep) {
   EXPECT_EQ(fake::live_objects(), objects);
 }
 
-TEST(MacAwake, a_refusal_is_no_error) {
+TEST(MacAwake, ARefusalIsNoError) {
   fake::refuse_assertions(true);
   {
     const KeepAwake awake("temper trains net");

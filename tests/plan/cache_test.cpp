@@ -53,7 +53,7 @@ class Cache : public testing::Test {
   log::Sink sink_;
 };
 
-TEST_F(Cache, what_was_remembered_is_recalled_and_marked) {
+TEST_F(Cache, WhatWasRememberedIsRecalledAndMarked) {
   EXPECT_FALSE(cache_.recall(key_, candidates_));
   cache_.remember(key_, plan_);
   const auto plan = cache_.recall(key_, candidates_);
@@ -64,7 +64,7 @@ TEST_F(Cache, what_was_remembered_is_recalled_and_marked) {
   EXPECT_THAT(warnings_, IsEmpty());
 }
 
-TEST_F(Cache, what_is_too_old_is_measured_again) {
+TEST_F(Cache, WhatIsTooOldIsMeasuredAgain) {
   constexpr double kDay_s = 86'400;
   double now_s = 1e9;
   const PlanCache cache(folder_.path() / "plans", 200, [&] { return now_s; });
@@ -79,14 +79,14 @@ TEST_F(Cache, what_is_too_old_is_measured_again) {
   EXPECT_THAT(warnings_, IsEmpty());
 }
 
-TEST_F(Cache, what_does_not_say_how_noisy_it_is_is_measured_again) {
+TEST_F(Cache, WhatDoesNotSayHowNoisyItIsIsMeasuredAgain) {
   plan_.tried[0].spread = std::nullopt; // as older versions wrote it
   cache_.remember(key_, plan_);
   EXPECT_FALSE(cache_.recall(key_, candidates_));
   EXPECT_THAT(warnings_, IsEmpty());
 }
 
-TEST_F(Cache, every_part_of_the_key_counts_and_the_name_does_not) {
+TEST_F(Cache, EveryPartOfTheKeyCountsAndTheNameDoesNot) {
   std::set<std::string> keys{key_.text()};
   const auto differs = [&](auto&& change) {
     PlanKey other = key_;
@@ -109,13 +109,13 @@ TEST_F(Cache, every_part_of_the_key_counts_and_the_name_does_not) {
   EXPECT_FALSE(differs([](PlanKey& key) { key.model = "copy"; }));
 }
 
-TEST_F(Cache, a_setting_that_is_no_longer_possible_is_not_recalled) {
+TEST_F(Cache, ASettingThatIsNoLongerPossibleIsNotRecalled) {
   cache_.remember(key_, plan_);
   candidates_.settings = {Setting{}};
   EXPECT_FALSE(cache_.recall(key_, candidates_));
 }
 
-TEST_F(Cache, a_damaged_entry_is_ignored_with_a_warning) {
+TEST_F(Cache, ADamagedEntryIsIgnoredWithAWarning) {
   cache_.remember(key_, plan_);
   for (const std::string bytes :
        {"", "{", "[]", "{\"model\": 3}", "\xFF\xFE", "{\"model\": \"x\"}"}) {
@@ -135,7 +135,7 @@ TEST_F(Cache, a_damaged_entry_is_ignored_with_a_warning) {
   }
 }
 
-TEST_F(Cache, a_plan_that_was_not_measured_is_not_remembered) {
+TEST_F(Cache, APlanThatWasNotMeasuredIsNotRemembered) {
   plan_.tried[0].step_s = std::nullopt;
   cache_.remember(key_, plan_);
   plan_.tried = {};
@@ -143,7 +143,7 @@ TEST_F(Cache, a_plan_that_was_not_measured_is_not_remembered) {
   EXPECT_THAT(cache_.list(), IsEmpty());
 }
 
-TEST_F(Cache, plans_are_listed_and_cleared_and_nothing_else) {
+TEST_F(Cache, PlansAreListedAndClearedAndNothingElse) {
   cache_.remember(key_, plan_);
   key_.batch = 128;
   cache_.remember(key_, plan_);
@@ -160,7 +160,7 @@ TEST_F(Cache, plans_are_listed_and_cleared_and_nothing_else) {
   EXPECT_TRUE(std::filesystem::exists(folder_.path() / "plans" / "mine.json"));
 }
 
-TEST_F(Cache, without_a_place_nothing_is_remembered_and_nothing_fails) {
+TEST_F(Cache, WithoutAPlaceNothingIsRememberedAndNothingFails) {
   const PlanCache nowhere{std::filesystem::path()};
   nowhere.remember(key_, plan_);
   EXPECT_FALSE(nowhere.recall(key_, candidates_));
@@ -170,7 +170,7 @@ TEST_F(Cache, without_a_place_nothing_is_remembered_and_nothing_fails) {
   EXPECT_NO_THROW(forbidden.remember(key_, plan_));
 }
 
-TEST_F(Cache, the_oldest_make_room) {
+TEST_F(Cache, TheOldestMakeRoom) {
   const PlanCache small{folder_.path() / "plans", 3};
   for (int batch = 1; batch <= 5; ++batch) {
     key_.batch = batch;
@@ -182,7 +182,7 @@ TEST_F(Cache, the_oldest_make_room) {
   EXPECT_THAT(batches, ElementsAre(5, 4, 3));
 }
 
-TEST(MachineFingerprint, changes_with_what_makes_it_fast) {
+TEST(MachineFingerprint, ChangesWithWhatMakesItFast) {
   machine::Machine machine;
   const std::string plain = machine_fingerprint(machine);
   machine.cpu.usable = 3;

@@ -60,7 +60,7 @@ class Calibrate : public testing::Test {
   double took_s_ = 0; // on the rig's clock
 };
 
-TEST_F(Calibrate, the_fastest_wins_and_says_by_how_much) {
+TEST_F(Calibrate, TheFastestWinsAndSaysByHowMuch) {
   add(kReference, {.step_s = 0.243});
   add(kLast, {.step_s = 0.171});
   const Plan plan = measured();
@@ -74,7 +74,7 @@ TEST_F(Calibrate, the_fastest_wins_and_says_by_how_much) {
   EXPECT_THAT(plan.warnings, IsEmpty());
 }
 
-TEST_F(Calibrate, fast_and_wrong_loses_to_slow_and_right) {
+TEST_F(Calibrate, FastAndWrongLosesToSlowAndRight) {
   add(kReference, {.step_s = 0.4});
   add(kLast, {.step_s = 0.3});
   add(kMps, {.step_s = 0.05, .agrees = false, .parameter = "conv1.weight"});
@@ -88,7 +88,7 @@ TEST_F(Calibrate, fast_and_wrong_loses_to_slow_and_right) {
   EXPECT_EQ(rig_->checked[to_text(kLast)], 1);
 }
 
-TEST_F(Calibrate, the_reference_needs_no_check) {
+TEST_F(Calibrate, TheReferenceNeedsNoCheck) {
   add(kReference, {.step_s = 0.1, .agrees = false});
   add(kMps, {.step_s = 0.5});
   const Plan plan = measured();
@@ -97,7 +97,7 @@ TEST_F(Calibrate, the_reference_needs_no_check) {
   EXPECT_THAT(plan.device.reason, HasSubstr("100 ms a step; mps: 500 ms"));
 }
 
-TEST_F(Calibrate, whoever_throws_is_out_with_the_reason) {
+TEST_F(Calibrate, WhoeverThrowsIsOutWithTheReason) {
   add(kReference, {.step_s = 0.4});
   add(kMps, {.step_s = 0.1, .throws = true});
   const Plan plan = measured();
@@ -107,7 +107,7 @@ TEST_F(Calibrate, whoever_throws_is_out_with_the_reason) {
   EXPECT_THAT(plan.device.reason, HasSubstr("mps failed: no such kernel"));
 }
 
-TEST_F(Calibrate, whoever_has_no_memory_is_out) {
+TEST_F(Calibrate, WhoeverHasNoMemoryIsOut) {
   add(kReference, {.step_s = 0.4});
   add(kMps, {.step_s = 0.1, .memory = 5000});
   const Plan plan = measured();
@@ -116,7 +116,7 @@ TEST_F(Calibrate, whoever_has_no_memory_is_out) {
   EXPECT_THAT(plan.device.reason, HasSubstr("mps ran out of memory"));
 }
 
-TEST_F(Calibrate, memory_held_by_others_is_not_held_against_anybody) {
+TEST_F(Calibrate, MemoryHeldByOthersIsNotHeldAgainstAnybody) {
   add(kReference, {.step_s = 0.2, .memory = 600});
   add(kLast, {.step_s = 0.1, .memory = 600});
   const Plan plan = measured();
@@ -124,7 +124,7 @@ TEST_F(Calibrate, memory_held_by_others_is_not_held_against_anybody) {
   EXPECT_TRUE(tried(plan, kReference).step_s.has_value());
 }
 
-TEST_F(Calibrate, nothing_stays_open) {
+TEST_F(Calibrate, NothingStaysOpen) {
   add(kReference, {.step_s = 0.2, .memory = 1});
   add(kLast, {.step_s = 0.15, .memory = 1});
   add(kHalf, {.step_s = 0.1, .agrees = false, .memory = 1});
@@ -132,7 +132,7 @@ TEST_F(Calibrate, nothing_stays_open) {
   EXPECT_EQ(rig_->used(), 0);
 }
 
-TEST_F(Calibrate, a_reason_blames_no_value_for_the_fault_of_another) {
+TEST_F(Calibrate, AReasonBlamesNoValueForTheFaultOfAnother) {
   add(kReference, {.step_s = 0.2});
   add(kLast, {.step_s = 0.1});
   add(kHalf, {.throws = true}); // contiguous, and that is not why
@@ -143,7 +143,7 @@ TEST_F(Calibrate, a_reason_blames_no_value_for_the_fault_of_another) {
       measured().precision.reason, HasSubstr("bf16 failed: no such kernel"));
 }
 
-TEST_F(Calibrate, the_default_stays_unless_one_is_faster_beyond_the_noise) {
+TEST_F(Calibrate, TheDefaultStaysUnlessOneIsFasterBeyondTheNoise) {
   add(kLast, {.step_s = 0.100});
   add(kReference, {.step_s = 0.101});
   add(kHalf, {.step_s = 0.0995});
@@ -155,13 +155,13 @@ TEST_F(Calibrate, the_default_stays_unless_one_is_faster_beyond_the_noise) {
   EXPECT_THAT(tried(plan, kLast).why, HasSubstr("within the noise"));
 }
 
-TEST_F(Calibrate, the_first_step_does_not_count) {
+TEST_F(Calibrate, TheFirstStepDoesNotCount) {
   add(kReference, {.step_s = 0.2});
   add(kMps, {.step_s = 0.1, .first_s = 2});
   EXPECT_EQ(measured().setting(), kMps);
 }
 
-TEST_F(Calibrate, clearly_slower_ones_are_timed_twice) {
+TEST_F(Calibrate, ClearlySlowerOnesAreTimedTwice) {
   add(kReference, {.step_s = 0.4});
   add(kLast, {.step_s = 0.1});
   add(kMps, {.step_s = 0.102});
@@ -170,7 +170,7 @@ TEST_F(Calibrate, clearly_slower_ones_are_timed_twice) {
   EXPECT_GT(rig_->steps[to_text(kLast)], 4);
 }
 
-TEST_F(Calibrate, short_steps_are_timed_many_at_once) {
+TEST_F(Calibrate, ShortStepsAreTimedManyAtOnce) {
   add(kReference, {.step_s = 0.001});
   add(kOneThread, {.step_s = 0.0005});
   const Plan plan = measured();
@@ -180,7 +180,7 @@ TEST_F(Calibrate, short_steps_are_timed_many_at_once) {
   EXPECT_EQ(plan.threads.reason, "500 us a step; 4 threads: 1.00 ms");
 }
 
-TEST_F(Calibrate, the_budget_holds_with_slow_steps) {
+TEST_F(Calibrate, TheBudgetHoldsWithSlowSteps) {
   add(kMps, {.step_s = 0.8});
   add(kLast, {.step_s = 1.3});
   add(kReference, {.step_s = 1.5});
@@ -194,7 +194,7 @@ TEST_F(Calibrate, the_budget_holds_with_slow_steps) {
   EXPECT_NEAR(plan.seconds, rig_->clock->now() - before_s, 1e-9);
 }
 
-TEST_F(Calibrate, steps_too_long_to_be_timed_give_the_fallback) {
+TEST_F(Calibrate, StepsTooLongToBeTimedGiveTheFallback) {
   add(kLast, {.step_s = 7});
   add(kReference, {.step_s = 7});
   const Plan plan = measured(10);
@@ -205,7 +205,7 @@ TEST_F(Calibrate, steps_too_long_to_be_timed_give_the_fallback) {
   EXPECT_THAT(plan.warnings, Contains(HasSubstr("no setting could be")));
 }
 
-TEST_F(Calibrate, nobody_left_gives_the_reference_with_the_reason) {
+TEST_F(Calibrate, NobodyLeftGivesTheReferenceWithTheReason) {
   add(kMps, {.throws = true});
   add(kReference, {.throws = true});
   const Plan plan = measured();
@@ -218,7 +218,7 @@ TEST_F(Calibrate, nobody_left_gives_the_reference_with_the_reason) {
   EXPECT_THAT(plan.device.reason, HasSubstr("no setting could be measured"));
 }
 
-TEST_F(Calibrate, what_was_asked_for_is_used_and_the_doubt_is_told) {
+TEST_F(Calibrate, WhatWasAskedForIsUsedAndTheDoubtIsTold) {
   candidates_.asked.device = "mps";
   add(kMps, {.agrees = false});
   candidates_.fallback = kMps;
@@ -232,7 +232,7 @@ TEST_F(Calibrate, what_was_asked_for_is_used_and_the_doubt_is_told) {
       Contains(AllOf(HasSubstr("rejected"), HasSubstr("fc.weight"))));
 }
 
-TEST_F(Calibrate, one_setting_that_is_the_reference_is_not_measured) {
+TEST_F(Calibrate, OneSettingThatIsTheReferenceIsNotMeasured) {
   add(kReference, {.throws = true});
   const Plan plan = measured();
   EXPECT_EQ(plan.setting(), kReference);
@@ -240,7 +240,7 @@ TEST_F(Calibrate, one_setting_that_is_the_reference_is_not_measured) {
   EXPECT_THAT(plan.warnings, IsEmpty());
 }
 
-TEST_F(Calibrate, a_measurement_that_costs_less_than_it_can_gain_is_made) {
+TEST_F(Calibrate, AMeasurementThatCostsLessThanItCanGainIsMade) {
   add(kReference, {.step_s = 0.05});
   add(kLast, {.step_s = 0.05});
   add(kOneThread, {.step_s = 0.025});
@@ -254,7 +254,7 @@ TEST_F(Calibrate, a_measurement_that_costs_less_than_it_can_gain_is_made) {
     EXPECT_TRUE(each.step_s) << to_text(each.setting);
 }
 
-TEST_F(Calibrate, a_run_that_is_too_short_is_not_measured_further) {
+TEST_F(Calibrate, ARunThatIsTooShortIsNotMeasuredFurther) {
   add(kMps, {.step_s = 0.01});
   add(kLast, {.step_s = 0.1});
   add(kReference, {.step_s = 0.1});
@@ -269,7 +269,7 @@ TEST_F(Calibrate, a_run_that_is_too_short_is_not_measured_further) {
   EXPECT_EQ(rig_->used(), 0);
 }
 
-TEST_F(Calibrate, what_was_found_counts_though_the_run_is_short_with_it) {
+TEST_F(Calibrate, WhatWasFoundCountsThoughTheRunIsShortWithIt) {
   add(kReference, {.step_s = 0.1});
   add(kOneThread, {.step_s = 0.003});
   add(kLast, {.step_s = 0.1});
@@ -281,7 +281,7 @@ TEST_F(Calibrate, what_was_found_counts_though_the_run_is_short_with_it) {
 }
 
 // Two threads on a machine with other work: 6.6 s a step, one thread 0.9 s.
-TEST_F(Calibrate, after_an_absurd_first_step_fewer_threads_are_tried_next) {
+TEST_F(Calibrate, AfterAnAbsurdFirstStepFewerThreadsAreTriedNext) {
   add(kReference, {.step_s = 6.6});
   add(kLast, {.step_s = 6.6});
   add({"cpu", Layout::channels_last, 1, Precision::fp32}, {.step_s = 0.9});
@@ -296,13 +296,13 @@ TEST_F(Calibrate, after_an_absurd_first_step_fewer_threads_are_tried_next) {
   EXPECT_THAT(plan.warnings, IsEmpty());
 }
 
-TEST_F(Calibrate, a_stall_while_it_is_tried_costs_nobody_the_race) {
+TEST_F(Calibrate, AStallWhileItIsTriedCostsNobodyTheRace) {
   add(kReference, {.step_s = 0.2});
   add(kLast, {.step_s = 0.1, .factor = [](int n) { return n == 1 ? 9. : 1; }});
   EXPECT_EQ(measured().setting(), kLast);
 }
 
-TEST_F(Calibrate, it_ends_early_when_the_answer_is_clear) {
+TEST_F(Calibrate, ItEndsEarlyWhenTheAnswerIsClear) {
   add(kReference, {.step_s = 0.1});
   add(kLast, {.step_s = 0.07});
   measured(60);
@@ -310,7 +310,7 @@ TEST_F(Calibrate, it_ends_early_when_the_answer_is_clear) {
 }
 
 // The same settings, planned eight times with other noise: one answer.
-TEST_F(Calibrate, noise_that_slows_all_alike_does_not_change_the_answer) {
+TEST_F(Calibrate, NoiseThatSlowsAllAlikeDoesNotChangeTheAnswer) {
   add(kReference, {.step_s = 0.030});
   add(kLast, {.step_s = 0.020});
   add(kOneThread, {.step_s = 0.029});
@@ -323,7 +323,7 @@ TEST_F(Calibrate, noise_that_slows_all_alike_does_not_change_the_answer) {
   }
 }
 
-TEST_F(Calibrate, settings_that_only_differ_by_noise_keep_the_default) {
+TEST_F(Calibrate, SettingsThatOnlyDifferByNoiseKeepTheDefault) {
   add(kReference, {.step_s = 0.030});
   add(kLast, {.step_s = 0.030});
   int misled = 0;
@@ -348,7 +348,7 @@ TEST_F(Calibrate, settings_that_only_differ_by_noise_keep_the_default) {
   EXPECT_LE(misled, 2); // of twenty, where steps vary by half
 }
 
-TEST_F(Calibrate, load_that_begins_in_the_middle_is_noted_in_the_plan) {
+TEST_F(Calibrate, LoadThatBeginsInTheMiddleIsNotedInThePlan) {
   add(kReference, {.step_s = 0.03});
   add(kLast, {.step_s = 0.02});
   const double begin_s = rig_->clock->now() + 0.1;
@@ -369,7 +369,7 @@ TEST_F(Calibrate, load_that_begins_in_the_middle_is_noted_in_the_plan) {
   EXPECT_FALSE(measured().load->busy());
 }
 
-TEST_F(Calibrate, time_is_kept_for_comparing_gradients) {
+TEST_F(Calibrate, TimeIsKeptForComparingGradients) {
   add(kReference, {.step_s = 1.0});
   add(kLast, {.step_s = 0.5});
   const double before_s = rig_->clock->now();
@@ -378,7 +378,7 @@ TEST_F(Calibrate, time_is_kept_for_comparing_gradients) {
   EXPECT_NEAR(rig_->clock->now() - before_s, 2 * 1.5 + 0.5, 1e-6);
 }
 
-TEST_F(Calibrate, an_interrupt_ends_it) {
+TEST_F(Calibrate, AnInterruptEndsIt) {
   add(kReference, {.step_s = 0.1});
   add(kLast, {.step_s = 0.1});
   candidates_.fallback = kReference;
@@ -390,7 +390,7 @@ TEST_F(Calibrate, an_interrupt_ends_it) {
   EXPECT_THAT(tried(plan, kLast).why, HasSubstr("interrupted"));
 }
 
-TEST_F(Calibrate, a_hanging_device_costs_neither_the_run_nor_the_budget) {
+TEST_F(Calibrate, AHangingDeviceCostsNeitherTheRunNorTheBudget) {
   const Setting other_mps{"mps", Layout::contiguous, 4, Precision::fp16};
   add(kMps, {.hangs = true});
   add(other_mps, {.step_s = 0.001});
@@ -408,7 +408,7 @@ TEST_F(Calibrate, a_hanging_device_costs_neither_the_run_nor_the_budget) {
   rig_->gate->open();
 }
 
-TEST_F(Calibrate, several_hanging_devices_leave_time_for_the_rest) {
+TEST_F(Calibrate, SeveralHangingDevicesLeaveTimeForTheRest) {
   add(kCudaSetting, {.hangs = true});
   add(kMps, {.hangs = true});
   add(kReference, {.step_s = 0.2});
@@ -422,7 +422,7 @@ TEST_F(Calibrate, several_hanging_devices_leave_time_for_the_rest) {
   rig_->gate->open();
 }
 
-TEST_F(Calibrate, a_check_that_hangs_does_not_win) {
+TEST_F(Calibrate, ACheckThatHangsDoesNotWin) {
   add(kMps, {.step_s = 0.1, .hangs_in_parity = true});
   candidates_.fallback = kMps;
   const Plan plan = measured(6);
@@ -433,7 +433,7 @@ TEST_F(Calibrate, a_check_that_hangs_does_not_win) {
 }
 
 // Every order of the same candidates gives the same plan, word for word.
-TEST_F(Calibrate, the_order_of_candidates_does_not_matter) {
+TEST_F(Calibrate, TheOrderOfCandidatesDoesNotMatter) {
   add(kReference, {.step_s = 0.2});
   add(kOneThread, {.step_s = 0.199});
   add(kLast, {.step_s = 0.11});
@@ -459,7 +459,7 @@ TEST_F(Calibrate, the_order_of_candidates_does_not_matter) {
   EXPECT_EQ(first->setting(), kLast);
 }
 
-TEST(WhyNotMeasure, a_handful_of_steps_and_no_time_do_not_pay) {
+TEST(WhyNotMeasure, AHandfulOfStepsAndNoTimeDoNotPay) {
   CalibrateOptions options;
   EXPECT_EQ(why_not_measure(options), std::nullopt);
   options.run_steps = 20;
@@ -471,7 +471,7 @@ TEST(WhyNotMeasure, a_handful_of_steps_and_no_time_do_not_pay) {
   EXPECT_THAT(why_not_measure(options).value_or(""), HasSubstr("plan.seconds"));
 }
 
-TEST_F(Calibrate, a_plan_that_was_not_measured_says_why) {
+TEST_F(Calibrate, APlanThatWasNotMeasuredSaysWhy) {
   candidates_.settings = {kLast, kReference};
   candidates_.fallback = kReference;
   const Plan plan = plan_unmeasured(candidates_, "the run is short");

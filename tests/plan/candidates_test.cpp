@@ -77,7 +77,7 @@ std::string refusal_of(
   return "no error";
 }
 
-TEST(Candidates, a_plain_box_has_layouts_times_threads) {
+TEST(Candidates, APlainBoxHasLayoutsTimesThreads) {
   const auto found = find_candidates(linux_box(), kCpuOnly, {});
   EXPECT_THAT(
       names(found),
@@ -89,7 +89,7 @@ TEST(Candidates, a_plain_box_has_layouts_times_threads) {
   EXPECT_EQ(to_text(found.fallback), "cpu, contiguous, 2 threads, fp32");
 }
 
-TEST(Candidates, a_mac_tries_the_gpu_first_and_only_contiguous_on_it) {
+TEST(Candidates, AMacTriesTheGpuFirstAndOnlyContiguousOnIt) {
   const auto found =
       find_candidates(mac("Apple M1", "2.14.0"), kMacDevices, {});
   EXPECT_EQ(names(found).front(), "mps, contiguous, 4 threads, fp32");
@@ -103,14 +103,14 @@ TEST(Candidates, a_mac_tries_the_gpu_first_and_only_contiguous_on_it) {
   EXPECT_TRUE(is_reference(found.fallback));
 }
 
-TEST(Candidates, threads_stay_within_what_the_process_may_use) {
+TEST(Candidates, ThreadsStayWithinWhatTheProcessMayUse) {
   Machine machine = mac("Apple M1", "2.14.0");
   machine.cpu.usable = 2.5;
   for (const Setting& each : find_candidates(machine, kMacDevices, {}).settings)
     EXPECT_LE(each.threads, 2);
 }
 
-TEST(Candidates, automatic_precision_follows_chip_and_version) {
+TEST(Candidates, AutomaticPrecisionFollowsChipAndVersion) {
   const auto has = [](const Machine& machine, Precision what) {
     Requests asked;
     asked.precision = std::nullopt;
@@ -130,7 +130,7 @@ TEST(Candidates, automatic_precision_follows_chip_and_version) {
   EXPECT_FALSE(has(old, Precision::bf16));
 }
 
-TEST(Candidates, bf16_on_a_cpu_is_tried_where_it_has_instructions) {
+TEST(Candidates, Bf16OnACpuIsTriedWhereItHasInstructions) {
   Requests asked;
   asked.precision = std::nullopt;
   Machine machine = linux_box();
@@ -148,7 +148,7 @@ TEST(Candidates, bf16_on_a_cpu_is_tried_where_it_has_instructions) {
     EXPECT_EQ(each.precision, Precision::bf16);
 }
 
-TEST(Candidates, what_is_fixed_is_obeyed_and_the_rest_is_planned) {
+TEST(Candidates, WhatIsFixedIsObeyedAndTheRestIsPlanned) {
   Requests asked;
   asked.device = "cpu";
   asked.threads = 3;
@@ -167,7 +167,7 @@ TEST(Candidates, what_is_fixed_is_obeyed_and_the_rest_is_planned) {
   EXPECT_EQ(gpu.fallback.device, "mps");
 }
 
-TEST(Candidates, of_several_gpus_alike_the_first_is_tried) {
+TEST(Candidates, OfSeveralGpusAlikeTheFirstIsTried) {
   const auto found = find_candidates(linux_box(), kCudaDevices, {});
   EXPECT_THAT(names(found), Not(Contains(HasSubstr("cuda:1"))));
   EXPECT_THAT(names(found), Contains("cuda:0, channels_last, 2 threads, fp32"));
@@ -178,7 +178,7 @@ TEST(Candidates, of_several_gpus_alike_the_first_is_tried) {
       "cuda:1");
 }
 
-TEST(Candidates, a_device_that_does_not_work_is_ruled_out) {
+TEST(Candidates, ADeviceThatDoesNotWorkIsRuledOut) {
   const auto found = find_candidates(
       mac("Apple M1", "2.14.0"),
       {{"mps", "", false, "no memory in this VM"}, {"cpu", "", true, ""}},
@@ -188,7 +188,7 @@ TEST(Candidates, a_device_that_does_not_work_is_ruled_out) {
       ruled_out(found), Contains("mps: does not work: no memory in this VM"));
 }
 
-TEST(Candidates, what_cannot_be_had_is_an_error_with_the_alternatives) {
+TEST(Candidates, WhatCannotBeHadIsAnErrorWithTheAlternatives) {
   Requests asked;
   asked.device = "cpu";
   asked.precision = Precision::fp16;
@@ -220,7 +220,7 @@ TEST(Candidates, what_cannot_be_had_is_an_error_with_the_alternatives) {
       refusal_of(linux_box(), kCpuOnly, asked), HasSubstr("cannot be used"));
 }
 
-TEST(Candidates, fp16_with_any_device_takes_the_one_that_can) {
+TEST(Candidates, Fp16WithAnyDeviceTakesTheOneThatCan) {
   Requests asked;
   asked.precision = Precision::fp16;
   for (const Setting& each :
@@ -228,7 +228,7 @@ TEST(Candidates, fp16_with_any_device_takes_the_one_that_can) {
     EXPECT_EQ(each.device, "mps");
 }
 
-TEST(Candidates, the_config_says_what_is_asked) {
+TEST(Candidates, TheConfigSaysWhatIsAsked) {
   config::Config config;
   config.device = "any";
   config.layout = "channels_last";

@@ -44,7 +44,7 @@ class Decide : public testing::Test {
   int rigs_ = 0;
 };
 
-TEST_F(Decide, the_first_time_it_measures_and_then_it_remembers) {
+TEST_F(Decide, TheFirstTimeItMeasuresAndThenItRemembers) {
   const Plan first = decide(decision_);
   EXPECT_EQ(first.setting(), fast_);
   EXPECT_FALSE(first.remembered);
@@ -57,7 +57,7 @@ TEST_F(Decide, the_first_time_it_measures_and_then_it_remembers) {
   EXPECT_EQ(rigs_, 2);
 }
 
-TEST_F(Decide, what_was_measured_under_load_is_used_and_not_remembered) {
+TEST_F(Decide, WhatWasMeasuredUnderLoadIsUsedAndNotRemembered) {
   others_keep_busy(1.4);
   EXPECT_EQ(decide(decision_).setting(), fast_);
   EXPECT_FALSE(decide(decision_).remembered);
@@ -72,7 +72,7 @@ TEST_F(Decide, what_was_measured_under_load_is_used_and_not_remembered) {
   EXPECT_TRUE(decide(decision_).remembered);
 }
 
-TEST_F(Decide, a_dry_run_reads_what_is_remembered_and_writes_nothing) {
+TEST_F(Decide, ADryRunReadsWhatIsRememberedAndWritesNothing) {
   decision_.measuring.remember = false;
   decide(decision_);
   EXPECT_TRUE(decision_.cache.list().empty());
@@ -82,7 +82,7 @@ TEST_F(Decide, a_dry_run_reads_what_is_remembered_and_writes_nothing) {
   EXPECT_TRUE(decide(decision_).remembered);
 }
 
-TEST_F(Decide, on_purpose_it_measures_again_and_whatever_the_length) {
+TEST_F(Decide, OnPurposeItMeasuresAgainAndWhateverTheLength) {
   decide(decision_);
   decision_.options.run_steps = 3;
   decision_.measuring.on_purpose = true;
@@ -92,7 +92,7 @@ TEST_F(Decide, on_purpose_it_measures_again_and_whatever_the_length) {
   EXPECT_EQ(rigs_, 2);
 }
 
-TEST_F(Decide, no_time_and_no_choice_need_no_rig) {
+TEST_F(Decide, NoTimeAndNoChoiceNeedNoRig) {
   decision_.options.seconds = 0;
   EXPECT_EQ(decide(decision_).setting(), reference_);
   EXPECT_THAT(decide(decision_).layout.reason, HasSubstr("plan.seconds is 0"));

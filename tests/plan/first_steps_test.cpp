@@ -36,7 +36,7 @@ std::optional<FirstStepsVerdict> verdict_on(
   return last;
 }
 
-TEST(FirstSteps, that_are_as_planned_say_nothing) {
+TEST(FirstSteps, ThatAreAsPlannedSayNothing) {
   const auto verdict = verdict_on({0.1, 0.05, 1}, 0.12, with_others(0));
   ASSERT_TRUE(verdict);
   EXPECT_TRUE(verdict->agrees);
@@ -45,7 +45,7 @@ TEST(FirstSteps, that_are_as_planned_say_nothing) {
   EXPECT_FALSE(verdict_on({0.1, 0.05, 1}, 0.5, with_others(0), 29));
 }
 
-TEST(FirstSteps, that_disagree_on_a_quiet_machine_drop_the_plan) {
+TEST(FirstSteps, ThatDisagreeOnAQuietMachineDropThePlan) {
   for (const double step_s : {0.014, 0.33}) {
     const auto verdict = verdict_on({0.1, 0.05, 1}, step_s, with_others(0.1));
     ASSERT_TRUE(verdict);
@@ -55,7 +55,7 @@ TEST(FirstSteps, that_disagree_on_a_quiet_machine_drop_the_plan) {
   }
 }
 
-TEST(FirstSteps, slower_than_planned_on_a_busy_machine_names_the_load) {
+TEST(FirstSteps, SlowerThanPlannedOnABusyMachineNamesTheLoad) {
   const auto two = verdict_on({0.033, 0.05, 2}, 0.405, with_others(1.4));
   ASSERT_TRUE(two);
   EXPECT_FALSE(two->forget);
@@ -71,25 +71,25 @@ TEST(FirstSteps, slower_than_planned_on_a_busy_machine_names_the_load) {
   EXPECT_THAT(one->text, Not(HasSubstr("stall")));
 }
 
-TEST(FirstSteps, faster_than_planned_drops_the_plan_though_it_is_busy) {
+TEST(FirstSteps, FasterThanPlannedDropsThePlanThoughItIsBusy) {
   const auto verdict = verdict_on({0.033, 0.05, 1}, 0.014, with_others(1.4));
   ASSERT_TRUE(verdict);
   EXPECT_TRUE(verdict->forget);
 }
 
-TEST(FirstSteps, a_loader_on_the_same_cores_is_no_fault_of_the_plan) {
+TEST(FirstSteps, ALoaderOnTheSameCoresIsNoFaultOfThePlan) {
   const auto verdict = verdict_on({0.1, 0.05, 1}, 0.19, with_others(0, 1.95));
   ASSERT_TRUE(verdict);
   EXPECT_FALSE(verdict->forget);
   EXPECT_THAT(verdict->text, HasSubstr("preparing the data"));
 }
 
-TEST(FirstSteps, a_noisy_measurement_allows_more) {
+TEST(FirstSteps, ANoisyMeasurementAllowsMore) {
   EXPECT_TRUE(verdict_on({0.1, 0.5, 1}, 0.25, with_others(0))->agrees);
   EXPECT_FALSE(verdict_on({0.1, 0.05, 1}, 0.25, with_others(0))->agrees);
 }
 
-TEST(FirstSteps, only_whole_batches_on_the_cpu_can_be_compared) {
+TEST(FirstSteps, OnlyWholeBatchesOnTheCpuCanBeCompared) {
   Plan plan;
   plan.device = {"cpu", ""};
   plan.layout = {"contiguous", ""};

@@ -54,7 +54,7 @@ std::string message(const std::string& text) {
   return "no error";
 }
 
-TEST(Setting, is_read_back_from_its_text) {
+TEST(Setting, IsReadBackFromItsText) {
   for (const Setting& each :
        {Setting{"cuda:0", Layout::channels_last, 1, Precision::bf16},
         Setting{"cpu", Layout::contiguous, 12, Precision::fp32}})
@@ -69,7 +69,7 @@ TEST(Setting, is_read_back_from_its_text) {
     EXPECT_FALSE(setting_from_text(text)) << text;
 }
 
-TEST(Plan, what_is_written_reads_back_the_same) {
+TEST(Plan, WhatIsWrittenReadsBackTheSame) {
   Plan plan = example();
   EXPECT_EQ(plan_from_json(to_json(plan)), plan);
   for (const TrialVerdict verdict :
@@ -86,7 +86,7 @@ TEST(Plan, what_is_written_reads_back_the_same) {
 }
 
 // Runs that were started then still go on.
-TEST(Plan, one_of_the_first_schema_is_read_without_spread_and_load) {
+TEST(Plan, OneOfTheFirstSchemaIsReadWithoutSpreadAndLoad) {
   auto json = nlohmann::ordered_json::parse(to_json(example()));
   json["schema"] = 1;
   json.erase("part");
@@ -100,7 +100,7 @@ TEST(Plan, one_of_the_first_schema_is_read_without_spread_and_load) {
   EXPECT_EQ(plan.part, 1);
 }
 
-TEST(Plan, the_start_of_a_run_shows_each_choice_by_its_name) {
+TEST(Plan, TheStartOfARunShowsEachChoiceByItsName) {
   Plan plan = example();
   plan.part = 1;
   plan.device.reason = "nothing else to choose from";
@@ -121,13 +121,13 @@ TEST(Plan, the_start_of_a_run_shows_each_choice_by_its_name) {
   EXPECT_THAT(last.second, HasSubstr("not remembered"));
 }
 
-TEST(Plan, the_setting_is_put_together_from_the_choices) {
+TEST(Plan, TheSettingIsPutTogetherFromTheChoices) {
   EXPECT_EQ(
       example().setting(),
       (Setting{"cpu", Layout::channels_last, 4, Precision::fp32}));
 }
 
-TEST(Plan, what_is_not_a_plan_is_refused_by_name) {
+TEST(Plan, WhatIsNotAPlanIsRefusedByName) {
   EXPECT_THAT(message("{"), HasSubstr("not JSON"));
   EXPECT_THAT(message("[]"), HasSubstr("not an object"));
   const auto changed = [](auto&& change) {
@@ -164,13 +164,13 @@ TEST(Plan, what_is_not_a_plan_is_refused_by_name) {
       HasSubstr("keys that a plan has not"));
 }
 
-TEST(Plan, what_a_library_said_in_odd_bytes_is_still_written) {
+TEST(Plan, WhatALibrarySaidInOddBytesIsStillWritten) {
   Plan plan = example();
   plan.tried[2].why = "\xFF\xFE broken";
   EXPECT_NO_THROW(plan_from_json(to_json(plan)));
 }
 
-TEST(Plan, the_text_has_every_choice_its_reason_and_every_try) {
+TEST(Plan, TheTextHasEveryChoiceItsReasonAndEveryTry) {
   const std::string text = to_text(example(), 100);
   EXPECT_THAT(
       text,
@@ -188,13 +188,13 @@ TEST(Plan, the_text_has_every_choice_its_reason_and_every_try) {
     EXPECT_LE(line.size(), 100U) << line;
 }
 
-TEST(Plan, a_remembered_one_says_so) {
+TEST(Plan, ARememberedOneSaysSo) {
   Plan plan = example();
   plan.remembered = true;
   EXPECT_THAT(to_text(plan), HasSubstr("remembered"));
 }
 
-TEST(Plan, step_times_have_three_digits) {
+TEST(Plan, StepTimesHaveThreeDigits) {
   EXPECT_EQ(step_text(0.1712), "171 ms");
   EXPECT_EQ(step_text(0.01234), "12.3 ms");
   EXPECT_EQ(step_text(0.00999), "9.99 ms");
@@ -203,7 +203,7 @@ TEST(Plan, step_times_have_three_digits) {
   EXPECT_EQ(step_text(0.0000421), "42.1 us");
 }
 
-TEST(Setting, simpler_is_a_total_order_from_the_reference_up) {
+TEST(Setting, SimplerIsATotalOrderFromTheReferenceUp) {
   const Setting reference;
   EXPECT_TRUE(is_reference(reference));
   EXPECT_FALSE(simpler(reference, reference));

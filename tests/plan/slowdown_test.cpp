@@ -25,7 +25,7 @@ std::vector<SpeedChange> run(
   return told;
 }
 
-TEST(Slowdown, a_sustained_one_is_told_once_and_so_is_its_end) {
+TEST(Slowdown, ASustainedOneIsToldOnceAndSoIsItsEnd) {
   SlowdownWatch watch;
   EXPECT_THAT(run(watch, 100, 0.1), IsEmpty());
   const auto told = run(watch, 500, 0.15);
@@ -41,7 +41,7 @@ TEST(Slowdown, a_sustained_one_is_told_once_and_so_is_its_end) {
   EXPECT_EQ(run(watch, 500, 0.15).size(), 1U); // and may be told again
 }
 
-TEST(Slowdown, single_slow_steps_and_short_spells_are_nothing) {
+TEST(Slowdown, SingleSlowStepsAndShortSpellsAreNothing) {
   SlowdownWatch watch;
   run(watch, 100, 0.1);
   for (int i = 0; i < 50; ++i) {
@@ -52,13 +52,13 @@ TEST(Slowdown, single_slow_steps_and_short_spells_are_nothing) {
   EXPECT_THAT(run(watch, 100, 0.1), IsEmpty());
 }
 
-TEST(Slowdown, a_little_slower_is_not_slow) {
+TEST(Slowdown, ALittleSlowerIsNotSlow) {
   SlowdownWatch watch;
   run(watch, 100, 0.1);
   EXPECT_THAT(run(watch, 1000, 0.124), IsEmpty());
 }
 
-TEST(Slowdown, a_slow_start_is_no_yardstick) {
+TEST(Slowdown, ASlowStartIsNoYardstick) {
   SlowdownWatch watch;
   run(watch, 20, 0.5);
   run(watch, 100, 0.1);
@@ -67,14 +67,14 @@ TEST(Slowdown, a_slow_start_is_no_yardstick) {
   EXPECT_DOUBLE_EQ(told[0].before_s, 0.1);
 }
 
-TEST(Slowdown, another_micro_batch_begins_anew) {
+TEST(Slowdown, AnotherMicroBatchBeginsAnew) {
   SlowdownWatch watch;
   run(watch, 100, 0.1);
   watch.reset();
   EXPECT_THAT(run(watch, 500, 0.3), IsEmpty());
 }
 
-TEST(Slowdown, the_cause_is_what_changed_since_it_was_fast) {
+TEST(Slowdown, TheCauseIsWhatChangedSinceItWasFast) {
   Conditions before;
   before.thermal = Thermal::nominal;
   before.load = machine::Load{.others = 0.2, .cores = 2, .usable = 2};
@@ -106,7 +106,7 @@ TEST(Slowdown, the_cause_is_what_changed_since_it_was_fast) {
   EXPECT_THAT(likely_cause(before, now), HasSubstr("pressure critical"));
 }
 
-TEST(Slowdown, the_cause_is_in_the_sentence) {
+TEST(Slowdown, TheCauseIsInTheSentence) {
   SlowdownWatch watch;
   Conditions cool;
   cool.thermal = Thermal::nominal;
@@ -118,7 +118,7 @@ TEST(Slowdown, the_cause_is_in_the_sentence) {
   EXPECT_THAT(told[0].text, HasSubstr("hot (thermal level critical)"));
 }
 
-TEST(Slowdown, several_threads_on_a_busy_machine_are_told_what_to_do) {
+TEST(Slowdown, SeveralThreadsOnABusyMachineAreToldWhatToDo) {
   Conditions busy;
   busy.load = machine::Load{.others = 1.4, .cores = 2, .usable = 2};
   for (const int threads : {1, 2}) {
@@ -132,7 +132,7 @@ TEST(Slowdown, several_threads_on_a_busy_machine_are_told_what_to_do) {
   }
 }
 
-TEST(Slowdown, only_a_laptop_of_apple_may_have_no_fan) {
+TEST(Slowdown, OnlyALaptopOfAppleMayHaveNoFan) {
   machine::Machine machine;
   EXPECT_FALSE(surroundings_of(machine).may_lack_fan);
   machine.platform.os = "macos";

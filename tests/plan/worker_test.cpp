@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kLong = 30;
 
-TEST(Worker, jobs_run_on_one_thread_that_is_not_this_one) {
+TEST(Worker, JobsRunOnOneThreadThatIsNotThisOne) {
   Worker worker;
   std::thread::id first;
   std::thread::id second;
@@ -21,7 +21,7 @@ TEST(Worker, jobs_run_on_one_thread_that_is_not_this_one) {
   EXPECT_NE(first, std::this_thread::get_id());
 }
 
-TEST(Worker, what_a_job_holds_is_let_go_on_that_thread) {
+TEST(Worker, WhatAJobHoldsIsLetGoOnThatThread) {
   struct Held {
     std::thread::id* gone_on;
     ~Held() {
@@ -40,7 +40,7 @@ TEST(Worker, what_a_job_holds_is_let_go_on_that_thread) {
   EXPECT_EQ(gone_on, worker_thread);
 }
 
-TEST(Worker, a_job_that_hangs_is_left_behind_and_the_next_one_runs) {
+TEST(Worker, AJobThatHangsIsLeftBehindAndTheNextOneRuns) {
   const auto clock = std::make_shared<fakes::FakeClock>();
   const auto gate = std::make_shared<fakes::Gate>();
   const auto ended = std::make_shared<std::promise<void>>();
@@ -62,7 +62,7 @@ TEST(Worker, a_job_that_hangs_is_left_behind_and_the_next_one_runs) {
   ended->get_future().get();
 }
 
-TEST(Worker, a_deadline_in_real_time_passes) {
+TEST(Worker, ADeadlineInRealTimePasses) {
   const auto gate = std::make_shared<fakes::Gate>();
   Worker worker;
   EXPECT_FALSE(worker.run([gate] { gate->wait(); }, 0.001));

@@ -36,7 +36,7 @@ class OwnDataTest : public CountingRun {
   }
 };
 
-TEST_F(OwnDataTest, it_is_divided_fitted_and_named_in_the_runs_config) {
+TEST_F(OwnDataTest, ItIsDividedFittedAndNamedInTheRunsConfig) {
   const RunResult result = run(request_);
   EXPECT_EQ(result.outcome.ending, Ending::kDone);
   EXPECT_EQ(result.plan.source, "own:spirals");
@@ -50,7 +50,7 @@ TEST_F(OwnDataTest, it_is_divided_fitted_and_named_in_the_runs_config) {
   EXPECT_THAT(tests::read_bytes(directory().data()), HasSubstr("spirals"));
 }
 
-TEST_F(OwnDataTest, a_part_of_its_own_is_validated_and_another_tested_on) {
+TEST_F(OwnDataTest, APartOfItsOwnIsValidatedAndAnotherTestedOn) {
   request_.factories.open_data = [](const config::Config&) {
     OwnData own;
     own.train = std::make_shared<tests::Spirals>(64);
@@ -64,7 +64,7 @@ TEST_F(OwnDataTest, a_part_of_its_own_is_validated_and_another_tested_on) {
   EXPECT_EQ(result.plan.test_samples, 12);
 }
 
-TEST_F(OwnDataTest, a_run_goes_on_with_it_and_refuses_other_data) {
+TEST_F(OwnDataTest, ARunGoesOnWithItAndRefusesOtherData) {
   breaks_at(5);
   EXPECT_TRUE(run(request_).outcome.start_again);
   breaks_at(-1);
@@ -75,7 +75,7 @@ TEST_F(OwnDataTest, a_run_goes_on_with_it_and_refuses_other_data) {
   EXPECT_EQ(run(request_).outcome.ending, Ending::kDone);
 }
 
-TEST_F(OwnDataTest, whoever_lacks_the_program_is_told_so) {
+TEST_F(OwnDataTest, WhoeverLacksTheProgramIsToldSo) {
   breaks_at(5);
   run(request_);
   request_.resume = directory().path;
@@ -87,19 +87,19 @@ TEST_F(OwnDataTest, whoever_lacks_the_program_is_told_so) {
           HasSubstr("Use the program that trained on it.")));
 }
 
-TEST_F(OwnDataTest, two_answers_to_what_is_trained_on_are_refused) {
+TEST_F(OwnDataTest, TwoAnswersToWhatIsTrainedOnAreRefused) {
   request_.config.data.source = "cifar10";
   EXPECT_THAT(refused(), HasSubstr("Leave data.source empty."));
 }
 
-TEST_F(OwnDataTest, data_without_a_training_part_is_refused) {
+TEST_F(OwnDataTest, DataWithoutATrainingPartIsRefused) {
   request_.factories.open_data = [](const config::Config&) {
     return OwnData{};
   };
   EXPECT_THAT(refused(), HasSubstr("Return either OwnData::train or"));
 }
 
-TEST(OwnSource, without_a_fingerprint_of_its_own_its_shape_and_size_count) {
+TEST(OwnSource, WithoutAFingerprintOfItsOwnItsShapeAndSizeCount) {
   EXPECT_EQ(tests::Spirals(8).fingerprint(), tests::Spirals(8).fingerprint());
   EXPECT_NE(tests::Spirals(8).fingerprint(), tests::Spirals(9).fingerprint());
   EXPECT_NE(

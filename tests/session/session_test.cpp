@@ -52,7 +52,7 @@ class Places : public train::RunObserver {
   std::vector<std::string> complete;
 };
 
-TEST_F(SessionTest, a_run_is_tracked_and_leaves_artifacts) {
+TEST_F(SessionTest, ARunIsTrackedAndLeavesArtifacts) {
   Places places;
   request_.observer = &places;
   Request request = asked();
@@ -74,7 +74,7 @@ TEST_F(SessionTest, a_run_is_tracked_and_leaves_artifacts) {
       tests::read_bytes(directory().journal()), HasSubstr("mine --epochs 2"));
 }
 
-TEST_F(SessionTest, a_caller_that_wants_no_artifacts_gets_none) {
+TEST_F(SessionTest, ACallerThatWantsNoArtifactsGetsNone) {
   Request request = asked();
   request.artifacts = false;
   train(request);
@@ -82,7 +82,7 @@ TEST_F(SessionTest, a_caller_that_wants_no_artifacts_gets_none) {
     EXPECT_EQ(event.text("path"), "artifacts/trace.json");
 }
 
-TEST_F(SessionTest, a_signal_stops_the_run_with_a_checkpoint) {
+TEST_F(SessionTest, ASignalStopsTheRunWithACheckpoint) {
   const auto before = std::signal(SIGTERM, SIG_DFL);
   tests::WhenStarted observer([] { std::raise(SIGTERM); });
   request_.observer = &observer;
@@ -97,7 +97,7 @@ TEST_F(SessionTest, a_signal_stops_the_run_with_a_checkpoint) {
 
 volatile std::sig_atomic_t own_count = 0;
 
-TEST_F(SessionTest, a_signal_that_the_program_handles_is_left_to_it) {
+TEST_F(SessionTest, ASignalThatTheProgramHandlesIsLeftToIt) {
   own_count = 0;
   const auto before = std::signal(SIGTERM, [](int) { own_count = 1; });
   tests::WhenStarted observer([] { std::raise(SIGTERM); });
@@ -107,7 +107,7 @@ TEST_F(SessionTest, a_signal_that_the_program_handles_is_left_to_it) {
   std::signal(SIGTERM, before);
 }
 
-TEST_F(SessionTest, what_goes_wrong_is_thrown_after_it_was_delivered) {
+TEST_F(SessionTest, WhatGoesWrongIsThrownAfterItWasDelivered) {
   fails_at(3, [] { throw Error("[test] it broke.", "Mend it."); });
   EXPECT_THROW(train(asked()), Error);
   ASSERT_EQ(events("end").size(), 1U);
@@ -115,7 +115,7 @@ TEST_F(SessionTest, what_goes_wrong_is_thrown_after_it_was_delivered) {
   EXPECT_FALSE(std::filesystem::is_empty(folder_ / "board"));
 }
 
-TEST_F(SessionTest, a_program_that_is_killed_is_started_again_and_goes_on) {
+TEST_F(SessionTest, AProgramThatIsKilledIsStartedAgainAndGoesOn) {
   if (tests::emulated()) GTEST_SKIP() << "the kernel cannot start arm64 code";
   ProcessLimits limits;
   limits.time = std::chrono::seconds(120);

@@ -7,7 +7,7 @@
 namespace temper::session {
 namespace {
 
-TEST(TrainerSide, a_parent_is_wanted_unless_somebody_says_no) {
+TEST(TrainerSide, AParentIsWantedUnlessSomebodySaysNo) {
   EXPECT_TRUE(wants_parent({}));
   EXPECT_TRUE(wants_parent({{"TEMPER_SUPERVISE", "1"}}));
   EXPECT_FALSE(wants_parent({{"TEMPER_SUPERVISE", "0"}}));
@@ -15,7 +15,7 @@ TEST(TrainerSide, a_parent_is_wanted_unless_somebody_says_no) {
 }
 
 // What the trainer is told is not handed on to programs it starts.
-TEST(TrainerSide, a_trainer_without_its_page_trains_all_the_same) {
+TEST(TrainerSide, ATrainerWithoutItsPageTrainsAllTheSame) {
   const TrainerSide nobody(Environment{});
   EXPECT_EQ(nobody.heartbeats(), nullptr);
   EXPECT_EQ(nobody.signals(), nullptr);

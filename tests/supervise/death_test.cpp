@@ -14,7 +14,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-TEST(Death, a_crash_has_its_signal_its_step_and_its_phase) {
+TEST(Death, ACrashHasItsSignalItsStepAndItsPhase) {
   Death death;
   death.signal = SIGSEGV;
   death.update = 11;
@@ -25,7 +25,7 @@ TEST(Death, a_crash_has_its_signal_its_step_and_its_phase) {
       "crashed");
 }
 
-TEST(Death, memory_is_blamed_when_the_kernel_counted_a_kill) {
+TEST(Death, MemoryIsBlamedWhenTheKernelCountedAKill) {
   Death death;
   death.signal = SIGKILL;
   EXPECT_THAT(
@@ -42,7 +42,7 @@ TEST(Death, memory_is_blamed_when_the_kernel_counted_a_kill) {
           Not(HasSubstr("somebody"))));
 }
 
-TEST(Death, the_event_has_what_is_known_and_nothing_else) {
+TEST(Death, TheEventHasWhatIsKnownAndNothingElse) {
   Death death;
   death.code = kStartAgain;
   death.update = 4;
@@ -56,7 +56,7 @@ TEST(Death, the_event_has_what_is_known_and_nothing_else) {
 }
 
 // As the kernel writes them.
-TEST(KernelLog, the_last_words_about_a_process_are_found) {
+TEST(KernelLog, TheLastWordsAboutAProcessAreFound) {
   const std::string log =
       "6,1,100,-;usb 1-1: new device\n"
       "4,2,101,-;temper[4242]: segfault at 0 ip 00007f sp 00007f error 4\n"
@@ -73,7 +73,7 @@ TEST(KernelLog, the_last_words_about_a_process_are_found) {
   EXPECT_EQ(words_about("", 1), "");
 }
 
-TEST(System, this_process_has_memory_and_one_that_is_not_there_has_none) {
+TEST(System, ThisProcessHasMemoryAndOneThatIsNotThereHasNone) {
   EXPECT_GT(memory_of(::getpid()).value_or(0), 1U << 20);
   EXPECT_FALSE(memory_of(999'999'999));
 }

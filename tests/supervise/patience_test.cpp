@@ -8,13 +8,13 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(Patience, a_trainer_that_makes_progress_is_started_again_at_once) {
+TEST(Patience, ATrainerThatMakesProgressIsStartedAgainAtOnce) {
   Patience patience;
   for (int i = 0; i < 1000; ++i)
     EXPECT_EQ(patience.after(10 * i, true), 0);
 }
 
-TEST(Patience, without_progress_the_waits_double) {
+TEST(Patience, WithoutProgressTheWaitsDouble) {
   Patience patience;
   EXPECT_EQ(patience.after(5, false), 0);
   EXPECT_EQ(patience.after(6, false), 1);
@@ -24,7 +24,7 @@ TEST(Patience, without_progress_the_waits_double) {
   EXPECT_EQ(patience.after(10, false), 1);
 }
 
-TEST(Patience, the_same_step_three_times_in_a_row_is_the_end) {
+TEST(Patience, TheSameStepThreeTimesInARowIsTheEnd) {
   Patience patience;
   EXPECT_TRUE(patience.after(41, false));
   EXPECT_TRUE(patience.after(40, false));
@@ -34,7 +34,7 @@ TEST(Patience, the_same_step_three_times_in_a_row_is_the_end) {
   EXPECT_THAT(patience.verdict(), HasSubstr("3 times in a row in step 42"));
 }
 
-TEST(Patience, so_is_never_getting_to_the_first_step) {
+TEST(Patience, SoIsNeverGettingToTheFirstStep) {
   Patience patience;
   EXPECT_TRUE(patience.after(-1, false));
   EXPECT_TRUE(patience.after(-1, false));
@@ -42,7 +42,7 @@ TEST(Patience, so_is_never_getting_to_the_first_step) {
   EXPECT_THAT(patience.verdict(), HasSubstr("before its first step"));
 }
 
-TEST(Patience, so_is_dying_here_and_there_without_another_checkpoint) {
+TEST(Patience, SoIsDyingHereAndThereWithoutAnotherCheckpoint) {
   Patience patience;
   for (int i = 1; i < Patience::kNoProgress; ++i) {
     const auto wait_s = patience.after(i, false);

@@ -9,7 +9,7 @@
 namespace temper::supervise {
 namespace {
 
-TEST(SharedPage, what_one_writes_the_other_reads) {
+TEST(SharedPage, WhatOneWritesTheOtherReads) {
   auto mine = SharedPage::make();
   ASSERT_TRUE(mine);
   EXPECT_EQ(::fcntl(mine->descriptor(), F_GETFD) & FD_CLOEXEC, 0);
@@ -22,7 +22,7 @@ TEST(SharedPage, what_one_writes_the_other_reads) {
   EXPECT_STREQ(static_cast<const char*>(mine->data()), "step 12");
 }
 
-TEST(SharedPage, what_is_none_is_refused) {
+TEST(SharedPage, WhatIsNoneIsRefused) {
   EXPECT_FALSE(SharedPage::open(-1));
   EXPECT_FALSE(SharedPage::open(987));
   const int other = ::open("/dev/null", O_RDWR);

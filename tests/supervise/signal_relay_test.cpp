@@ -37,12 +37,12 @@ class SignalsHandedOn : public testing::Test {
   double now_s_ = 100;
 };
 
-TEST_F(SignalsHandedOn, none_without_a_signal) {
+TEST_F(SignalsHandedOn, NoneWithoutASignal) {
   EXPECT_THAT(due(), IsEmpty());
   EXPECT_FALSE(relay_.is_waiting());
 }
 
-TEST_F(SignalsHandedOn, one_that_the_trainer_did_not_notice_after_a_moment) {
+TEST_F(SignalsHandedOn, OneThatTheTrainerDidNotNoticeAfterAMoment) {
   came_[SIGTERM] = 1;
   EXPECT_THAT(due(), IsEmpty()) << "it may be on its way";
   EXPECT_TRUE(relay_.is_waiting());
@@ -55,7 +55,7 @@ TEST_F(SignalsHandedOn, one_that_the_trainer_did_not_notice_after_a_moment) {
   EXPECT_THAT(due(), IsEmpty()) << "it is sent once";
 }
 
-TEST_F(SignalsHandedOn, not_one_that_reached_both) {
+TEST_F(SignalsHandedOn, NotOneThatReachedBoth) {
   came_[SIGINT] = 1;
   noticed_[SIGINT] = 1;
   EXPECT_THAT(due(), IsEmpty());
@@ -64,7 +64,7 @@ TEST_F(SignalsHandedOn, not_one_that_reached_both) {
   EXPECT_THAT(due(), IsEmpty());
 }
 
-TEST_F(SignalsHandedOn, not_one_that_was_noticed_within_the_moment) {
+TEST_F(SignalsHandedOn, NotOneThatWasNoticedWithinTheMoment) {
   came_[SIGINT] = 1;
   EXPECT_THAT(due(), IsEmpty());
   noticed_[SIGINT] = 1;
@@ -74,7 +74,7 @@ TEST_F(SignalsHandedOn, not_one_that_was_noticed_within_the_moment) {
 }
 
 // Two at once are one to a process.
-TEST_F(SignalsHandedOn, two_of_a_kind_one_after_the_other) {
+TEST_F(SignalsHandedOn, TwoOfAKindOneAfterTheOther) {
   came_[SIGTERM] = 2;
   EXPECT_THAT(due(), IsEmpty());
   pass(SignalRelay::kGrace_s);
@@ -88,7 +88,7 @@ TEST_F(SignalsHandedOn, two_of_a_kind_one_after_the_other) {
   EXPECT_THAT(due(), IsEmpty());
 }
 
-TEST_F(SignalsHandedOn, the_second_where_only_the_first_was_noticed) {
+TEST_F(SignalsHandedOn, TheSecondWhereOnlyTheFirstWasNoticed) {
   came_[SIGINT] = 2;
   noticed_[SIGINT] = 1;
   due();
@@ -99,7 +99,7 @@ TEST_F(SignalsHandedOn, the_second_where_only_the_first_was_noticed) {
 }
 
 // A trainer that begins to count only when it listens has one it was sent.
-TEST_F(SignalsHandedOn, one_that_was_sent_is_not_missed_by_a_late_count) {
+TEST_F(SignalsHandedOn, OneThatWasSentIsNotMissedByALateCount) {
   came_[SIGTERM] = 1;
   due();
   pass(SignalRelay::kGrace_s);
@@ -111,7 +111,7 @@ TEST_F(SignalsHandedOn, one_that_was_sent_is_not_missed_by_a_late_count) {
   EXPECT_THAT(due(), ElementsAre(SIGTERM)) << "the second came by kill, too";
 }
 
-TEST_F(SignalsHandedOn, each_kind_by_itself) {
+TEST_F(SignalsHandedOn, EachKindByItself) {
   came_[SIGHUP] = 1;
   due();
   pass(SignalRelay::kGrace_s / 2);
@@ -124,7 +124,7 @@ TEST_F(SignalsHandedOn, each_kind_by_itself) {
   EXPECT_THAT(due(), ElementsAre(SIGUSR1));
 }
 
-TEST_F(SignalsHandedOn, a_wish_to_stop_goes_to_the_next_trainer_no_other) {
+TEST_F(SignalsHandedOn, AWishToStopGoesToTheNextTrainerNoOther) {
   came_[SIGUSR1] = 3;
   came_[SIGTERM] = 1;
   another_trainer();

@@ -65,7 +65,7 @@ class Supervised : public testing::Test {
   int starts_ = 0;
 };
 
-TEST_F(Supervised, exit_codes_pass_through) {
+TEST_F(Supervised, ExitCodesPassThrough) {
   for (const int code : {0, 1, 2, 75, 130}) {
     const auto ending = run(cat("exit ", code));
     EXPECT_EQ(ending.code, code);
@@ -75,7 +75,7 @@ TEST_F(Supervised, exit_codes_pass_through) {
   EXPECT_EQ(said_, "");
 }
 
-TEST_F(Supervised, a_killed_trainer_goes_on_and_its_death_is_kept) {
+TEST_F(Supervised, AKilledTrainerGoesOnAndItsDeathIsKept) {
   make_run();
   where_.update = 6;
   where_.saved = 5;
@@ -98,7 +98,7 @@ TEST_F(Supervised, a_killed_trainer_goes_on_and_its_death_is_kept) {
           HasSubstr("started again now, from step 5.")));
 }
 
-TEST_F(Supervised, a_trainer_that_says_why_it_ends_is_not_quoted_twice) {
+TEST_F(Supervised, ATrainerThatSaysWhyItEndsIsNotQuotedTwice) {
   make_run();
   // What its watchdog writes.
   const std::string line =
@@ -117,7 +117,7 @@ TEST_F(Supervised, a_trainer_that_says_why_it_ends_is_not_quoted_twice) {
   EXPECT_EQ(events[0].kind, "hang");
 }
 
-TEST_F(Supervised, three_deaths_in_one_step_end_it_with_an_explanation) {
+TEST_F(Supervised, ThreeDeathsInOneStepEndItWithAnExplanation) {
   make_run();
   where_.update = 3;
   const auto ending = run("kill -SEGV $$", "kill -SEGV $$");
@@ -135,7 +135,7 @@ TEST_F(Supervised, three_deaths_in_one_step_end_it_with_an_explanation) {
   EXPECT_THAT(*events[5].text("why"), HasSubstr("SIGSEGV"));
 }
 
-TEST_F(Supervised, what_died_before_its_journal_begins_anew) {
+TEST_F(Supervised, WhatDiedBeforeItsJournalBeginsAnew) {
   where_.run = folder_ / "run";
   folder_.write("run/config.toml", "seed = 1\n");
   const std::string first =
@@ -149,7 +149,7 @@ TEST_F(Supervised, what_died_before_its_journal_begins_anew) {
   EXPECT_FALSE(fs::exists(folder_ / "run"));
 }
 
-TEST_F(Supervised, a_run_that_lost_its_journal_goes_on_from_its_checkpoint) {
+TEST_F(Supervised, ARunThatLostItsJournalGoesOnFromItsCheckpoint) {
   where_.run = folder_ / "run";
   folder_.write("run/config.toml", "seed = 1\n");
   folder_.write("run/checkpoints/step-4/state.json", "{}");
@@ -157,7 +157,7 @@ TEST_F(Supervised, a_run_that_lost_its_journal_goes_on_from_its_checkpoint) {
   EXPECT_TRUE(fs::exists(directory().config()));
 }
 
-TEST_F(Supervised, a_folder_with_something_else_in_it_is_left_alone) {
+TEST_F(Supervised, AFolderWithSomethingElseInItIsLeftAlone) {
   where_.run = folder_ / "run";
   folder_.write("run/config.toml", "seed = 1\n");
   folder_.write("run/mine.txt", "hello");
@@ -171,7 +171,7 @@ TEST_F(Supervised, a_folder_with_something_else_in_it_is_left_alone) {
   EXPECT_TRUE(fs::exists(folder_ / "run/mine.txt"));
 }
 
-TEST_F(Supervised, a_wish_to_end_is_no_accident) {
+TEST_F(Supervised, AWishToEndIsNoAccident) {
   const auto ending = run("kill -TERM $$");
   EXPECT_EQ(ending.signal, SIGTERM);
   EXPECT_EQ(starts_, 1);
@@ -194,7 +194,7 @@ class SendWhenReady {
   std::thread thread_;
 };
 
-TEST_F(Supervised, a_signal_that_reached_only_the_supervisor_is_passed_on) {
+TEST_F(Supervised, ASignalThatReachedOnlyTheSupervisorIsPassedOn) {
   const SendWhenReady send(flag("ready"), SIGTERM);
   const auto ending = run(
       cat("trap 'exit 75' TERM; touch ",
@@ -204,7 +204,7 @@ TEST_F(Supervised, a_signal_that_reached_only_the_supervisor_is_passed_on) {
 }
 
 // Between the decision to start it and its first instruction, say.
-TEST_F(Supervised, one_that_came_before_the_trainer_is_not_lost) {
+TEST_F(Supervised, OneThatCameBeforeTheTrainerIsNotLost) {
   assignment_.begin = [this] {
     if (++starts_ == 1) ::raise(SIGTERM);
   };
@@ -216,7 +216,7 @@ TEST_F(Supervised, one_that_came_before_the_trainer_is_not_lost) {
 }
 
 // One that never listens ends by itself, and not of the signal.
-TEST_F(Supervised, what_listens_late_is_not_ended_before_it_does) {
+TEST_F(Supervised, WhatListensLateIsNotEndedBeforeItDoes) {
   assignment_.listens_late = true;
   assignment_.program = [] { return "/bin/sleep"; };
   assignment_.arguments = {"1.5"};
@@ -226,7 +226,7 @@ TEST_F(Supervised, what_listens_late_is_not_ended_before_it_does) {
   EXPECT_EQ(ending.signal, 0);
 }
 
-TEST_F(Supervised, one_that_reached_both_is_not_doubled) {
+TEST_F(Supervised, OneThatReachedBothIsNotDoubled) {
   assignment_.noticed = [&](int) { return 1; };
   const SendWhenReady send(flag("ready"), SIGTERM);
   const auto ending = run(
@@ -236,7 +236,7 @@ TEST_F(Supervised, one_that_reached_both_is_not_doubled) {
   EXPECT_EQ(ending.code, 3);
 }
 
-TEST_F(Supervised, what_dies_while_it_is_to_stop_stays_down) {
+TEST_F(Supervised, WhatDiesWhileItIsToStopStaysDown) {
   make_run();
   where_.update = 9;
   where_.saved = 8;
@@ -250,7 +250,7 @@ TEST_F(Supervised, what_dies_while_it_is_to_stop_stays_down) {
   EXPECT_THAT(said_, HasSubstr("--resume goes on from step 8"));
 }
 
-TEST_F(Supervised, a_program_that_is_not_there_is_an_error) {
+TEST_F(Supervised, AProgramThatIsNotThereIsAnError) {
   assignment_.program = [&] { return folder_.text("nothing"); };
   EXPECT_THROW(run("exit 0"), Error);
 }

@@ -11,7 +11,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // A new build may be installed while a run goes on for days.
-TEST(HeldProgram, is_the_same_when_another_has_taken_its_place) {
+TEST(HeldProgram, IsTheSameWhenAnotherHasTakenItsPlace) {
   if (!fs::exists("/proc/self/fd")) GTEST_SKIP() << "no /proc";
   const tests::TempFolder folder;
   const fs::path program = folder / "program";
@@ -27,7 +27,7 @@ TEST(HeldProgram, is_the_same_when_another_has_taken_its_place) {
   EXPECT_EQ(run_process({held.path()}).code, 0);
 }
 
-TEST(HeldProgram, that_is_not_there_is_said_by_its_path) {
+TEST(HeldProgram, ThatIsNotThereIsSaidByItsPath) {
   EXPECT_EQ(HeldProgram("/no/such/program").path(), "/no/such/program");
 }
 

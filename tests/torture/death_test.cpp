@@ -48,7 +48,7 @@ class Deaths : public testing::Test {
   tests::TempFolder folder_;
 };
 
-TEST_F(Deaths, three_in_the_same_step_end_the_run_with_an_explanation) {
+TEST_F(Deaths, ThreeInTheSameStepEndTheRunWithAnExplanation) {
   const SmallRun undisturbed = small("reference");
   {
     Training training(undisturbed);
@@ -92,7 +92,7 @@ TEST_F(Deaths, three_in_the_same_step_end_the_run_with_an_explanation) {
   RecordProperty("cases", done);
 }
 
-TEST_F(Deaths, what_is_known_of_one_is_said) {
+TEST_F(Deaths, WhatIsKnownOfOneIsSaid) {
   SmallRun run = small("known");
   run.steps = 1'000'000'000;
   Training training(run);
@@ -114,7 +114,7 @@ TEST_F(Deaths, what_is_known_of_one_is_said) {
 }
 
 // Where the kernel's log may be read, what it said is there, too.
-TEST_F(Deaths, the_kernels_words_are_passed_on) {
+TEST_F(Deaths, TheKernelsWordsArePassedOn) {
   const Descriptor log(::open("/dev/kmsg", O_RDONLY | O_CLOEXEC));
   if (!log.open()) GTEST_SKIP() << "the kernel's log is not for us to read.";
   // It has other numbers for the processes of a container.

@@ -41,7 +41,7 @@ void PrintTo(const Place& place, std::ostream* out) {
 
 class Hang : public testing::TestWithParam<Place> {};
 
-TEST_P(Hang, it_is_named_and_the_run_completes) {
+TEST_P(Hang, ItIsNamedAndTheRunCompletes) {
   const Place& place = GetParam();
   if (!place.in_short && !full())
     GTEST_SKIP() << "only in the full form: make torture.";
@@ -112,7 +112,7 @@ class SilentServer {
 class HangOfTracker : public testing::TestWithParam<const char*> {};
 
 // Training neither waits for it nor is started again because of it.
-TEST_P(HangOfTracker, it_is_named_and_holds_nobody_up) {
+TEST_P(HangOfTracker, ItIsNamedAndHoldsNobodyUp) {
   const bool server_only = std::string(GetParam()) == "server";
   if (!server_only && !full())
     GTEST_SKIP() << "only in the full form: make torture.";
@@ -178,7 +178,7 @@ std::string sample_of_archive(const tests::TempFolder& folder, int i) {
 }
 
 // A generator of somebody's own that stops answering, once.
-TEST(HangOfProgram, it_is_named_and_the_run_completes) {
+TEST(HangOfProgram, ItIsNamedAndTheRunCompletes) {
   const tests::TempFolder folder;
   write_small_network(folder / "net.pt2");
   constexpr int kSamples = 48;

@@ -41,7 +41,7 @@ class Kill : public testing::Test {
   std::mt19937_64 random_{20'240'229};
 };
 
-TEST_F(Kill, a_trainer_that_is_killed_again_and_again_ends_as_if_it_never_was) {
+TEST_F(Kill, ATrainerThatIsKilledAgainAndAgainEndsAsIfItNeverWas) {
   constexpr int kKillsOfARun = 15;
   const int wanted = cases(15, 1000);
   const std::string undisturbed = reference();
@@ -96,7 +96,7 @@ TEST_F(Kill, a_trainer_that_is_killed_again_and_again_ends_as_if_it_never_was) {
   RecordProperty("failures", lost);
 }
 
-TEST_F(Kill, a_network_with_tied_weights_goes_on_as_if_it_never_was_killed) {
+TEST_F(Kill, ANetworkWithTiedWeightsGoesOnAsIfItNeverWasKilled) {
   write_tied_network(folder_ / "tied.pt2");
   const std::string undisturbed = reference("tied.pt2");
   int lost = 0;
@@ -123,7 +123,7 @@ TEST_F(Kill, a_network_with_tied_weights_goes_on_as_if_it_never_was_killed) {
   RecordProperty("failures", lost);
 }
 
-TEST_F(Kill, a_trainer_whose_supervisor_is_killed_finishes_alone) {
+TEST_F(Kill, ATrainerWhoseSupervisorIsKilledFinishesAlone) {
   SmallRun run = small("orphan");
   run.steps = 600; // enough for a second one to meet the first
   Training training(run);

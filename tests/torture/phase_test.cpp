@@ -131,7 +131,7 @@ class SignalPhase : public testing::TestWithParam<Phase> {
   tests::TempFolder folder_;
 };
 
-TEST_P(SignalPhase, it_stops_in_order) {
+TEST_P(SignalPhase, ItStopsInOrder) {
   const Phase& phase = GetParam();
   std::string reference;
   if (phase.has_begun) {

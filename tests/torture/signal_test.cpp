@@ -33,7 +33,7 @@ class Signals : public testing::Test {
 };
 
 // To the supervisor alone, as `kill` does it, and to both, as a terminal does.
-TEST_F(Signals, a_run_that_is_stopped_goes_on_to_the_same_end) {
+TEST_F(Signals, ARunThatIsStoppedGoesOnToTheSameEnd) {
   SmallRun undisturbed = small("reference");
   undisturbed.flags = {"--no-supervise"};
   {
@@ -77,7 +77,7 @@ TEST_F(Signals, a_run_that_is_stopped_goes_on_to_the_same_end) {
 }
 
 // While its libraries load, while it measures, whenever.
-TEST_F(Signals, a_run_that_has_hardly_begun_leaves_nothing_or_can_go_on) {
+TEST_F(Signals, ARunThatHasHardlyBegunLeavesNothingOrCanGoOn) {
   std::mt19937_64 random{7};
   const std::vector<int> signals = full()
       ? std::vector<int>{SIGTERM, SIGINT, SIGHUP}
@@ -113,7 +113,7 @@ TEST_F(Signals, a_run_that_has_hardly_begun_leaves_nothing_or_can_go_on) {
 }
 
 // While it loads its libraries: it has begun nothing, and does not begin.
-TEST_F(Signals, a_run_that_is_being_loaded_leaves_nothing) {
+TEST_F(Signals, ARunThatIsBeingLoadedLeavesNothing) {
   int done = 0;
   for (int i = 0; i < repeats(2); ++i) {
     const SmallRun run = small(cat("loading-", i));
@@ -132,7 +132,7 @@ TEST_F(Signals, a_run_that_is_being_loaded_leaves_nothing) {
 }
 
 // Whoever presses Ctrl-C twice does not want to wait.
-TEST_F(Signals, a_second_ctrl_c_ends_it_at_once_and_a_checkpoint_stays) {
+TEST_F(Signals, ASecondCtrlCEndsItAtOnceAndACheckpointStays) {
   const SmallRun undisturbed = small("reference");
   {
     Training training(undisturbed);
@@ -160,7 +160,7 @@ TEST_F(Signals, a_second_ctrl_c_ends_it_at_once_and_a_checkpoint_stays) {
 }
 
 // While the supervisor waits before it starts the next trainer.
-TEST_F(Signals, between_two_trainers_it_stops_as_well) {
+TEST_F(Signals, BetweenTwoTrainersItStopsAsWell) {
   int done = 0;
   for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
     if (signal == SIGHUP && !full()) continue;
@@ -191,7 +191,7 @@ TEST_F(Signals, between_two_trainers_it_stops_as_well) {
   RecordProperty("cases", done);
 }
 
-TEST_F(Signals, a_signal_for_a_checkpoint_makes_one_and_stops_nothing) {
+TEST_F(Signals, ASignalForACheckpointMakesOneAndStopsNothing) {
   SmallRun run = small("save-now");
   run.set = {"checkpoint.every_steps=0", "checkpoint.every_seconds=0"};
   run.data = "synthetic:images=3200,size=8,classes=4";

@@ -39,7 +39,7 @@ double slope_per_s(const std::vector<Point>& points) {
   return *middle;
 }
 
-TEST(Slope, odd_values_do_not_move_it) {
+TEST(Slope, OddValuesDoNotMoveIt) {
   std::vector<Point> points;
   for (int i = 0; i < 100; ++i)
     points.push_back({1.0 * i, 3.0 * i + (i % 10 == 0 ? 500 : 0)});
@@ -75,7 +75,7 @@ class Soak : public testing::Test {
 };
 
 // Counted by steps, so that a busy machine makes it longer and no coarser.
-TEST_F(Soak, a_thousand_steps_keep_neither_memory_nor_open_files) {
+TEST_F(Soak, AThousandStepsKeepNeitherMemoryNorOpenFiles) {
   constexpr std::int64_t kSteps = 1'000;
   // A step decodes a batch of some 200 kB; who keeps a tenth of it is seen.
   constexpr double kMostBytes = 20e6;
@@ -103,7 +103,7 @@ TEST_F(Soak, a_thousand_steps_keep_neither_memory_nor_open_files) {
   EXPECT_LE(late.files, early.files + 2);
 }
 
-TEST_F(Soak, neither_memory_nor_open_files_grow_over_images_of_every_size) {
+TEST_F(Soak, NeitherMemoryNorOpenFilesGrowOverImagesOfEverySize) {
   const auto asked =
       variable(current_environment(), "SOAK_SECONDS").value_or("");
   if (!full() && asked.empty()) GTEST_SKIP() << "two hours; make torture";

@@ -12,7 +12,7 @@ std::string describe_bad(
     std::int64_t index,
     const BadSample& bad) {
   std::string text = bad.what();
-  if (!starts_with(text, "[")) text = "[data] " + text;
+  if (!text.starts_with("[")) text = "[data] " + text;
   while (!text.empty() && text.back() == '.')
     text.pop_back();
   const bool named = contains(text, name);

@@ -17,7 +17,7 @@ std::string hex_literal(std::uint64_t value) {
 
 std::uint64_t hex_field(const StateJson& json, const char* name) {
   const auto& text = json.at(name).get_ref<const std::string&>();
-  if (text.size() < 3 || text.size() > 18 || !starts_with(text, "0x") ||
+  if (text.size() < 3 || text.size() > 18 || !text.starts_with("0x") ||
       text.find_first_not_of("0123456789abcdef", 2) != std::string::npos)
     refuse_state(cat(name, " is not a hexadecimal number"));
   std::uint64_t value = 0;

@@ -29,7 +29,7 @@ std::vector<std::string> keys() {
 // "csv:PATH" of "csv:".
 std::string shown_name(const std::string& key) {
   for (const SourceKind& kind : source_kinds())
-    if (starts_with(kind.name, key)) return kind.name;
+    if (kind.name.starts_with(key)) return kind.name;
   return key;
 }
 

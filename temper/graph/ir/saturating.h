@@ -23,7 +23,7 @@ inline std::int64_t plus(std::int64_t a, std::int64_t b) {
       : sum;
 }
 
-// Of all sizes from `first` on.
+// The product of all sizes from `first` on.
 inline std::int64_t product_of(
     const std::vector<std::int64_t>& sizes,
     std::size_t first = 0) {

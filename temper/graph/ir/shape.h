@@ -1,5 +1,5 @@
-// What a value looks like once the graph's symbols have values, and what is
-// known of all values so far.
+// The shape of a value once the graph's symbols have values, and the shapes of
+// all values that are known so far.
 #pragma once
 
 #include <cstdint>

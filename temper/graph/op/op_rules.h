@@ -40,7 +40,7 @@ std::optional<Ints> fresh(const NodeArguments&, const ViewOf&);
 std::optional<Ints> whole(const NodeArguments&, const ViewOf& view);
 std::optional<Ints> reshaped(const NodeArguments&, const ViewOf& view);
 
-// What is kept for the backward pass.
+// Rules of what is kept for the backward pass.
 void save_input(SavedContext& node);
 void save_result(SavedContext& node);
 void save_input_and_result(SavedContext& node);

@@ -31,7 +31,7 @@ using ShapeRule = void (*)(NodeShapes&);
 // The strides with which a result lies in the first tensor's memory; no value
 // when the node makes memory of its own.
 using MemoryRule = std::optional<Ints> (*)(const NodeArguments&, const ViewOf&);
-// What autograd keeps of the node for the backward pass.
+// The rule of what autograd keeps of the node for the backward pass.
 using SaveRule = void (*)(SavedContext&);
 // Multiply-adds from the arguments and the first result.
 using MacRule = std::int64_t (*)(const NodeArguments&, const Shape& made);

@@ -32,7 +32,7 @@ std::vector<Found> models_in(const ZipFile& zip) {
     if (start == std::string::npos) continue;
     if (start != 0) ++start;
     const std::string_view rest = std::string_view(name).substr(start);
-    if (!starts_with(rest, kFolder) || !rest.ends_with(kEnding)) continue;
+    if (!rest.starts_with(kFolder) || !rest.ends_with(kEnding)) continue;
     const auto model = rest.substr(
         kFolder.size(), rest.size() - kFolder.size() - kEnding.size());
     if (contains(model, "/")) continue;

@@ -47,7 +47,7 @@ NamedArgument read_input(const Json& json) {
 Node read_head(const Json& json) {
   Node node;
   node.op = name_of(need(json, "target"), "target");
-  if (starts_with(node.op, kOperators)) node.op.erase(0, kOperators.size());
+  if (node.op.starts_with(kOperators)) node.op.erase(0, kOperators.size());
   if (node.op.empty()) throw Unreadable("a node has no operator");
   if (const Json* metadata = find(json, "metadata"))
     for (const auto& [key, value] : object_of(*metadata, "metadata").items())
@@ -247,7 +247,7 @@ void NodeReader::nodes(const Json& graph_json, Scope& scope) {
 void NodeReader::node(const Json& json, Scope& scope) {
   Node node = read_head(json);
   const std::string place = place_of(node);
-  if (starts_with(node.op, kNested)) {
+  if (node.op.starts_with(kNested)) {
     Wrapper wrapper;
     at_place(place, [&] { wrapper = read_wrapper(json, node, scope); });
     inline_body(wrapper, node, scope);

@@ -33,7 +33,7 @@ bool is_printable(std::string_view text) {
 
 // Whether a package's files are below this path, installed or by name alone.
 bool below(std::string_view path, std::string_view package) {
-  return starts_with(path, cat(package, "/")) ||
+  return path.starts_with(cat(package, "/")) ||
       contains(path, cat("-packages/", package, "/"));
 }
 
@@ -47,7 +47,7 @@ std::optional<Frame> frame_of(std::string_view line) {
   constexpr std::string_view kFile = "File \"";
   constexpr std::string_view kLine = "\", line ";
   line = trim(line);
-  if (!starts_with(line, kFile)) return std::nullopt;
+  if (!line.starts_with(kFile)) return std::nullopt;
   line.remove_prefix(kFile.size());
   const auto end = line.find(kLine);
   if (end == std::string_view::npos) return std::nullopt;
@@ -72,7 +72,7 @@ std::string module_of(std::string_view nn_module_stack) {
       : nn_module_stack.substr(last + 1);
   const auto parts = parts_of(entry);
   // The exporter's own nodes belong to a module that does not exist.
-  if (parts.size() != 3 || starts_with(parts[1], "_empty_nn_module_stack") ||
+  if (parts.size() != 3 || parts[1].starts_with("_empty_nn_module_stack") ||
       !is_printable(parts[1]))
     return "";
   return std::string(parts[1]);
@@ -87,7 +87,7 @@ std::string source_of(std::string_view stack_trace) {
     stack_trace.remove_prefix(
         end == std::string_view::npos ? stack_trace.size() : end + 1);
     // <eval_with_key> and the like: code that the exporter made.
-    if (!frame || below(frame->path, "torch") || starts_with(frame->path, "<"))
+    if (!frame || below(frame->path, "torch") || frame->path.starts_with("<"))
       continue;
     (below(frame->path, "torchvision") ? torchvision : own) = frame;
   }

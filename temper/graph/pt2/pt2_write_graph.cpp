@@ -17,7 +17,7 @@ namespace {
 std::string target_of(const std::string& op) {
   const auto first = op.find('.');
   const bool operators = op.find('.', first + 1) != std::string::npos ||
-      starts_with(op, "higher_order.");
+      op.starts_with("higher_order.");
   return operators ? cat("torch.ops.", op) : op;
 }
 
@@ -165,7 +165,7 @@ Json write_graph(const Graph& graph) {
     if (range.high) ranges[symbol]["max_val"] = *range.high;
   }
   constexpr std::string_view kTorch = "PyTorch ";
-  const std::string version = starts_with(graph.producer, kTorch)
+  const std::string version = graph.producer.starts_with(kTorch)
       ? graph.producer.substr(kTorch.size())
       : graph.producer;
   return {

@@ -66,7 +66,7 @@ bool makes_tensors_of_nothing(const c10::FunctionSchema& schema) {
 bool makes_floats_by_default(const std::string& op) {
   for (const char* name :
        {"zeros.", "ones.", "empty.", "rand.", "randn.", "eye.", "linspace."})
-    if (starts_with(op, cat("aten.", name))) return true;
+    if (op.starts_with(cat("aten.", name))) return true;
   return false;
 }
 

@@ -105,8 +105,8 @@ void rethrow_of_node(
 void refuse_operator(const graph::Node& node) {
   std::string needed;
   for (const auto& [op, version] : kSince)
-    if (starts_with(node.op, op)) needed = version;
-  const bool aten = starts_with(node.op, "aten.");
+    if (node.op.starts_with(op)) needed = version;
+  const bool aten = node.op.starts_with("aten.");
   throw Error(
       cat("[model] ",
           node_text(node),

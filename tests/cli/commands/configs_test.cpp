@@ -155,7 +155,7 @@ constexpr Feed kFeeds[] = {
     {"tabular", feed_table},
 };
 
-TEST(Configs, each_that_ships_is_run_by_a_test) {
+TEST(Configs, EachThatShipsIsRunByATest) {
   std::set<std::string> shipped;
   for (const auto& entry :
        fs::directory_iterator(tests::source_dir() / "configs"))
@@ -182,7 +182,7 @@ void expect_documented(const journal::Event& event) {
 
 class ConfigRun : public testing::TestWithParam<Feed> {};
 
-TEST_P(ConfigRun, trains_a_few_steps_with_finite_losses_and_a_checkpoint) {
+TEST_P(ConfigRun, TrainsAFewStepsWithFiniteLossesAndACheckpoint) {
   const TempFolder folder;
   Words words{
       "train",

@@ -67,7 +67,7 @@ class ExportRun : public testing::Test {
   tests::TempFolder folder_;
 };
 
-TEST_F(ExportRun, works_without_the_data_from_any_folder) {
+TEST_F(ExportRun, WorksWithoutTheDataFromAnyFolder) {
   write_table();
   train("t", {"--data", "csv:table.csv", "--model", "mlp"});
   const auto before = temper({"t", "--to", "before.safetensors"});
@@ -91,7 +91,7 @@ TEST_F(ExportRun, works_without_the_data_from_any_folder) {
   EXPECT_EQ(program.code, 0) << program.err;
 }
 
-TEST_F(ExportRun, works_without_the_file_that_the_model_came_from) {
+TEST_F(ExportRun, WorksWithoutTheFileThatTheModelCameFrom) {
   model::ZooOptions five;
   five.name = "mlp";
   five.image_size = 1;
@@ -117,7 +117,7 @@ TEST_F(ExportRun, works_without_the_file_that_the_model_came_from) {
   EXPECT_EQ(program.graph.meta(output.name).sizes.at(1).value, 2);
 }
 
-TEST_F(ExportRun, a_run_is_found_by_latest_and_by_a_part_of_its_name) {
+TEST_F(ExportRun, ARunIsFoundByLatestAndByAPartOfItsName) {
   train(
       "early-bird",
       {"--data", "synthetic:rows=40,features=3,classes=2", "--model", "mlp"});
@@ -130,7 +130,7 @@ TEST_F(ExportRun, a_run_is_found_by_latest_and_by_a_part_of_its_name) {
   EXPECT_THAT(mistyped.err, HasSubstr("Did you mean early-bird?"));
 }
 
-TEST_F(ExportRun, a_folder_that_is_no_run_does_not_hide_the_run_of_its_name) {
+TEST_F(ExportRun, AFolderThatIsNoRunDoesNotHideTheRunOfItsName) {
   write_table();
   train("photos", {"--data", "csv:table.csv", "--model", "mlp"});
   fs::create_directory(folder_ / "photos");
@@ -142,7 +142,7 @@ TEST_F(ExportRun, a_folder_that_is_no_run_does_not_hide_the_run_of_its_name) {
   EXPECT_THAT(none.err, HasSubstr("no model or run \"cats\""));
 }
 
-TEST_F(ExportRun, a_run_that_does_not_carry_its_model_says_what_it_needs) {
+TEST_F(ExportRun, ARunThatDoesNotCarryItsModelSaysWhatItNeeds) {
   write_table();
   train("old", {"--data", "csv:table.csv", "--model", "mlp"});
   fs::remove(folder_ / "runs/old/model.graph");
@@ -158,7 +158,7 @@ TEST_F(ExportRun, a_run_that_does_not_carry_its_model_says_what_it_needs) {
           HasSubstr("where the run was trained")));
 }
 
-TEST_F(ExportRun, the_schema_goes_along_and_can_be_computed_inside) {
+TEST_F(ExportRun, TheSchemaGoesAlongAndCanBeComputedInside) {
   train(
       "s",
       {"--data",

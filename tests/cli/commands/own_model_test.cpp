@@ -46,7 +46,7 @@ class OwnModel : public testing::Test {
   tests::TempFolder folder_;
 };
 
-TEST_F(OwnModel, tied_weights_are_tracked_exported_and_gone_on_with) {
+TEST_F(OwnModel, TiedWeightsAreTrackedExportedAndGoneOnWith) {
   torture::write_tied_network(folder_ / "net.pt2");
   const std::string store = cat("track.mlflow=", folder_.text("mlruns"));
   const auto first = train("a", {store, "train.epochs=1"});
@@ -101,7 +101,7 @@ void fix_batch(const std::filesystem::path& path, bool in_its_nodes) {
   graph::write_pt2(net, path);
 }
 
-TEST_F(OwnModel, a_fixed_batch_that_nothing_depends_on_is_any) {
+TEST_F(OwnModel, AFixedBatchThatNothingDependsOnIsAny) {
   torture::write_small_network(folder_ / "net.pt2");
   fix_batch(folder_ / "net.pt2", false);
   const auto run =
@@ -113,7 +113,7 @@ TEST_F(OwnModel, a_fixed_batch_that_nothing_depends_on_is_any) {
       HasSubstr("batch = 10"));
 }
 
-TEST_F(OwnModel, a_fixed_batch_trains_and_validates_every_sample) {
+TEST_F(OwnModel, AFixedBatchTrainsAndValidatesEverySample) {
   torture::write_small_network(folder_ / "net.pt2");
   fix_batch(folder_ / "net.pt2", true);
   const auto net = graph::read_pt2(folder_ / "net.pt2").graph;
@@ -137,7 +137,7 @@ TEST_F(OwnModel, a_fixed_batch_trains_and_validates_every_sample) {
   EXPECT_THAT(run.out, HasSubstr("val_accuracy"));
 }
 
-TEST_F(OwnModel, an_autoencoder_takes_labelled_images) {
+TEST_F(OwnModel, AnAutoencoderTakesLabelledImages) {
   graph::Builder b("temper test");
   const graph::Value x = b.input("x", graph::DType::kFloat32, {3, 8, 8});
   const graph::Value y =

@@ -59,7 +59,7 @@ class PlanCommand : public testing::Test {
 };
 
 // Whatever else this machine does meanwhile.
-TEST_F(PlanCommand, a_measured_plan_is_listed_shown_and_forgotten) {
+TEST_F(PlanCommand, AMeasuredPlanIsListedShownAndForgotten) {
   EXPECT_THAT(temper({"plan", "show"}).out, Not(HasSubstr("cnn")));
   const auto measured = about_cnn({"plan", "measure", "--even-busy"});
   ASSERT_EQ(measured.code, 0) << measured.err;
@@ -80,7 +80,7 @@ TEST_F(PlanCommand, a_measured_plan_is_listed_shown_and_forgotten) {
   EXPECT_THAT(temper({"plan", "show"}).out, Not(HasSubstr("cnn")));
 }
 
-TEST_F(PlanCommand, a_dry_run_measures_and_leaves_no_file) {
+TEST_F(PlanCommand, ADryRunMeasuresAndLeavesNoFile) {
   const auto dry = dry_run();
   ASSERT_EQ(dry.code, 0) << dry.err;
   EXPECT_THAT(dry.out, HasSubstr("measured in"));
@@ -88,7 +88,7 @@ TEST_F(PlanCommand, a_dry_run_measures_and_leaves_no_file) {
   EXPECT_THAT(temper({"plan", "show"}).out, HasSubstr("no plans"));
 }
 
-TEST_F(PlanCommand, a_plan_is_measured_for_a_config_of_ones_own) {
+TEST_F(PlanCommand, APlanIsMeasuredForAConfigOfOnesOwn) {
   const auto file = folder_.write(
       "net.toml",
       "device = \"cpu\"\nthreads = 1\n[data]\nsource = "
@@ -104,7 +104,7 @@ TEST_F(PlanCommand, a_plan_is_measured_for_a_config_of_ones_own) {
   EXPECT_THAT(wrong.err, HasSubstr("train.batch"));
 }
 
-TEST_F(PlanCommand, an_unknown_key_and_an_unknown_action_are_refused) {
+TEST_F(PlanCommand, AnUnknownKeyAndAnUnknownActionAreRefused) {
   const auto key = temper({"plan", "show", "feed"});
   EXPECT_EQ(key.code, 1);
   EXPECT_THAT(key.err, HasSubstr("begins with feed"));
@@ -113,7 +113,7 @@ TEST_F(PlanCommand, an_unknown_key_and_an_unknown_action_are_refused) {
   EXPECT_THAT(action.err, HasSubstr("show, measure or clear"));
 }
 
-TEST_F(PlanCommand, every_field_of_the_plan_has_a_value_and_a_reason) {
+TEST_F(PlanCommand, EveryFieldOfThePlanHasAValueAndAReason) {
   const auto shown = dry_run({"--set", "loader.workers=1"});
   ASSERT_EQ(shown.code, 0) << shown.err;
   for (const char* field :
@@ -122,7 +122,7 @@ TEST_F(PlanCommand, every_field_of_the_plan_has_a_value_and_a_reason) {
   EXPECT_THAT(shown.out, HasSubstr("as asked"));
 }
 
-TEST_F(PlanCommand, the_variable_goes_over_the_config_and_is_named_in_errors) {
+TEST_F(PlanCommand, TheVariableGoesOverTheConfigAndIsNamedInErrors) {
   EXPECT_THAT(
       dry_run({"--set", "device=auto"}, "cpu").out,
       HasSubstr("device = \"cpu\""));

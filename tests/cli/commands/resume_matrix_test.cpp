@@ -100,7 +100,7 @@ class ResumeMatrix : public testing::Test {
   }
 };
 
-TEST_F(ResumeMatrix, before_the_first_step) {
+TEST_F(ResumeMatrix, BeforeTheFirstStep) {
   for_all("start", [](const SmallRun&, const SmallRun& run) {
     auto request = run.request();
     tests::WhenStarted observer([] { throw std::runtime_error("killed"); });
@@ -111,13 +111,13 @@ TEST_F(ResumeMatrix, before_the_first_step) {
   });
 }
 
-TEST_F(ResumeMatrix, after_the_first_step) {
+TEST_F(ResumeMatrix, AfterTheFirstStep) {
   for_all("first", [](const SmallRun&, const SmallRun& run) {
     stop_after(run, 1);
   });
 }
 
-TEST_F(ResumeMatrix, in_the_middle_of_an_epoch) {
+TEST_F(ResumeMatrix, InTheMiddleOfAnEpoch) {
   for_all("middle", [](const SmallRun& whole, const SmallRun& run) {
     stop_after(run, lengths_of(whole).epoch / 2);
     EXPECT_NE(run.checkpoints().load_latest()->loader, "");
@@ -125,7 +125,7 @@ TEST_F(ResumeMatrix, in_the_middle_of_an_epoch) {
 }
 
 // Its validation is still to come.
-TEST_F(ResumeMatrix, after_the_last_step_of_an_epoch) {
+TEST_F(ResumeMatrix, AfterTheLastStepOfAnEpoch) {
   for_all("epoch", [](const SmallRun& whole, const SmallRun& run) {
     stop_after(run, lengths_of(whole).epoch);
     EXPECT_EQ(run.checkpoints().load_latest()->epoch, 0U);
@@ -134,7 +134,7 @@ TEST_F(ResumeMatrix, after_the_last_step_of_an_epoch) {
 }
 
 // What came after was lost, and the journal knows more than the checkpoint.
-TEST_F(ResumeMatrix, between_two_epochs) {
+TEST_F(ResumeMatrix, BetweenTwoEpochs) {
   for_all("edge", [](const SmallRun& whole, const SmallRun& run) {
     const std::int64_t epoch = lengths_of(whole).epoch;
     stop_after(run, epoch + 1);
@@ -148,14 +148,14 @@ TEST_F(ResumeMatrix, between_two_epochs) {
   });
 }
 
-TEST_F(ResumeMatrix, after_the_last_step_of_all) {
+TEST_F(ResumeMatrix, AfterTheLastStepOfAll) {
   for_all("last", [](const SmallRun& whole, const SmallRun& run) {
     stop_after(run, lengths_of(whole).all);
     EXPECT_EQ(run.events("epoch").size(), 2U);
   });
 }
 
-TEST_F(ResumeMatrix, when_all_is_done) {
+TEST_F(ResumeMatrix, WhenAllIsDone) {
   for_all("done", [](const SmallRun&, const SmallRun& run) {
     const auto outcome =
         run_until(run.request(), [](const auto&) { return false; });
@@ -163,7 +163,7 @@ TEST_F(ResumeMatrix, when_all_is_done) {
   });
 }
 
-TEST_F(ResumeMatrix, after_the_schedule_lowered_the_rate) {
+TEST_F(ResumeMatrix, AfterTheScheduleLoweredTheRate) {
   for_all("lower", [](const SmallRun& whole, const SmallRun& run) {
     const std::int64_t drop = update_after_drop(whole);
     EXPECT_GT(drop % lengths_of(whole).epoch, 1) << "not within an epoch";
@@ -172,7 +172,7 @@ TEST_F(ResumeMatrix, after_the_schedule_lowered_the_rate) {
 }
 
 // That it did is remembered nowhere but in the checkpoint.
-TEST_F(ResumeMatrix, after_a_plateau_lowered_the_rate) {
+TEST_F(ResumeMatrix, AfterAPlateauLoweredTheRate) {
   for_all(
       "plateau",
       [](const SmallRun& whole, const SmallRun& run) {
@@ -186,7 +186,7 @@ TEST_F(ResumeMatrix, after_a_plateau_lowered_the_rate) {
        "checkpoint.metric=train_loss"});
 }
 
-TEST_F(ResumeMatrix, with_averaged_weights) {
+TEST_F(ResumeMatrix, WithAveragedWeights) {
   for_all("average", [](const SmallRun& whole, const SmallRun& run) {
     const Lengths lengths = lengths_of(whole);
     stop_after(run, lengths.all - lengths.epoch / 2);
@@ -205,7 +205,7 @@ TEST_F(ResumeMatrix, with_averaged_weights) {
 }
 
 // Resumed twice, each time with others.
-TEST_F(ResumeMatrix, with_other_workers) {
+TEST_F(ResumeMatrix, WithOtherWorkers) {
   for_all(
       "workers",
       [](const SmallRun& whole, const SmallRun& run) {

@@ -101,7 +101,7 @@ std::function<bool(const journal::Event&)> after_overflow(int n) {
   };
 }
 
-TEST(ResumeAfterSkip, the_loss_scale_goes_on_where_it_was) {
+TEST(ResumeAfterSkip, TheLossScaleGoesOnWhereItWas) {
   const tests::TempFolder folder;
   int cases = 0;
   for (const tests::Network& network : tests::networks(folder)) {

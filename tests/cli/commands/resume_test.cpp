@@ -138,7 +138,7 @@ class Resume : public testing::Test {
   const tests::TempFolder& folder_ = the_folder();
 };
 
-TEST_F(Resume, stopped_by_a_signal_it_goes_on_to_the_same_state) {
+TEST_F(Resume, StoppedByASignalItGoesOnToTheSameState) {
   int number = 0;
   for (int round = 0; round < times(); ++round)
     for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
@@ -159,7 +159,7 @@ TEST_F(Resume, stopped_by_a_signal_it_goes_on_to_the_same_state) {
   RecordProperty("cases", number);
 }
 
-TEST_F(Resume, killed_it_goes_on_from_its_last_checkpoint) {
+TEST_F(Resume, KilledItGoesOnFromItsLastCheckpoint) {
   for (int round = 0; round < times(); ++round) {
     const std::string name = cat("killed", round);
     const auto cadence = training(name, {"checkpoint.every_steps=3"});
@@ -178,7 +178,7 @@ TEST_F(Resume, killed_it_goes_on_from_its_last_checkpoint) {
   RecordProperty("cases", times());
 }
 
-TEST_F(Resume, killed_before_its_first_checkpoint_it_begins_again) {
+TEST_F(Resume, KilledBeforeItsFirstCheckpointItBeginsAgain) {
   disturb(training("early"), "early", "step", 1, {SIGKILL});
   const auto rest = tests::run_temper({}, going_on("early"));
   ASSERT_EQ(rest.code, 0) << rest.err;
@@ -186,7 +186,7 @@ TEST_F(Resume, killed_before_its_first_checkpoint_it_begins_again) {
   EXPECT_EQ(events("early", "run").size(), 1U);
 }
 
-TEST_F(Resume, a_second_ctrl_c_leaves_at_once_and_nothing_is_lost) {
+TEST_F(Resume, ASecondCtrlCLeavesAtOnceAndNothingIsLost) {
   const int status = disturb(
       training("twice", {"checkpoint.every_steps=2"}),
       "twice",
@@ -200,7 +200,7 @@ TEST_F(Resume, a_second_ctrl_c_leaves_at_once_and_nothing_is_lost) {
   expect_undisturbed("twice");
 }
 
-TEST_F(Resume, asked_to_save_it_saves_and_goes_on) {
+TEST_F(Resume, AskedToSaveItSavesAndGoesOn) {
   const int status = disturb(training("asked"), "asked", "step", 4, {SIGUSR1});
   ASSERT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 0);
@@ -214,7 +214,7 @@ TEST_F(Resume, asked_to_save_it_saves_and_goes_on) {
   expect_undisturbed("asked");
 }
 
-TEST_F(Resume, what_would_alter_the_result_is_refused_by_name) {
+TEST_F(Resume, WhatWouldAlterTheResultIsRefusedByName) {
   disturb(training("kept"), "kept", "step", 5, {SIGTERM});
   const std::string before = digest("kept");
   const auto refused =

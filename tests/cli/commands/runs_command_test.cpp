@@ -66,7 +66,7 @@ class RunsCommand : public testing::Test {
   tests::TempFolder folder_;
 };
 
-TEST_F(RunsCommand, a_run_is_in_mlflows_database_with_its_model) {
+TEST_F(RunsCommand, ARunIsInMlflowsDatabaseWithItsModel) {
   if (!track::has_sqlite3()) GTEST_SKIP() << "there is no sqlite3 program";
   const auto trained = train("a", {"--set", "track.tensorboard=on"});
   ASSERT_EQ(trained.code, 0) << trained.err;
@@ -106,7 +106,7 @@ TEST_F(RunsCommand, a_run_is_in_mlflows_database_with_its_model) {
   EXPECT_THAT(runs({"show", "a"}).out, HasSubstr("tracked  sqlite:///"));
 }
 
-TEST_F(RunsCommand, what_can_be_read_of_a_damaged_journal_is_shown) {
+TEST_F(RunsCommand, WhatCanBeReadOfADamagedJournalIsShown) {
   write_killed("k");
   folder_.write(
       "runs/k/plan.json",
@@ -134,14 +134,14 @@ TEST_F(RunsCommand, what_can_be_read_of_a_damaged_journal_is_shown) {
   EXPECT_THAT(runs({"show", "k"}).err, HasSubstr("k has lost its journal"));
 }
 
-TEST_F(RunsCommand, tracking_can_be_off) {
+TEST_F(RunsCommand, TrackingCanBeOff) {
   ASSERT_EQ(train("a", {"--set", "track.mlflow=off"}).code, 0);
   EXPECT_FALSE(fs::exists(folder_ / "mlflow.db"));
   EXPECT_FALSE(fs::exists(folder_ / "runs/a/artifacts/model"));
   EXPECT_EQ(runs({"export", "a"}).code, 2);
 }
 
-TEST_F(RunsCommand, an_export_adds_what_is_new_and_nothing_else) {
+TEST_F(RunsCommand, AnExportAddsWhatIsNewAndNothingElse) {
   write_killed("k");
   const std::string store = "file:" + folder_.text("mlruns");
   const auto first = runs({"export", "k", "--to", store});
@@ -179,7 +179,7 @@ TEST_F(RunsCommand, an_export_adds_what_is_new_and_nothing_else) {
   EXPECT_TRUE(fs::exists(folder_ / "logs/k"));
 }
 
-TEST_F(RunsCommand, a_run_is_the_child_of_the_one_that_was_named) {
+TEST_F(RunsCommand, ARunIsTheChildOfTheOneThatWasNamed) {
   if (!track::has_sqlite3()) GTEST_SKIP() << "there is no sqlite3 program";
   const auto lost = train("b", {"--set", "track.parent=nobody"});
   EXPECT_EQ(lost.code, 2);
@@ -202,7 +202,7 @@ TEST_F(RunsCommand, a_run_is_the_child_of_the_one_that_was_named) {
 }
 
 // An update's own gradients, which no checkpoint holds.
-TEST_F(RunsCommand, histograms_have_the_gradients_of_plain_sgd_too) {
+TEST_F(RunsCommand, HistogramsHaveTheGradientsOfPlainSgdToo) {
   const auto trained = train(
       "a",
       {"--set",
@@ -219,7 +219,7 @@ TEST_F(RunsCommand, histograms_have_the_gradients_of_plain_sgd_too) {
       AllOf(HasSubstr("\"event\":\"gradients\""), HasSubstr("\"counts\":[")));
 }
 
-TEST_F(RunsCommand, places_that_cannot_be_are_told_before_the_run) {
+TEST_F(RunsCommand, PlacesThatCannotBeAreToldBeforeTheRun) {
   const auto secret =
       train("a", {"--set", "track.mlflow=http://ada:opensesame@host"});
   EXPECT_EQ(secret.code, 2);
@@ -229,7 +229,7 @@ TEST_F(RunsCommand, places_that_cannot_be_are_told_before_the_run) {
   EXPECT_FALSE(fs::exists(folder_ / "runs"));
 }
 
-TEST_F(RunsCommand, gc_shows_first_and_removes_when_told) {
+TEST_F(RunsCommand, GcShowsFirstAndRemovesWhenTold) {
   write_killed("k");
   const auto shown = runs({"gc", "--keep", "0"});
   EXPECT_THAT(
@@ -242,7 +242,7 @@ TEST_F(RunsCommand, gc_shows_first_and_removes_when_told) {
   EXPECT_FALSE(fs::exists(folder_ / "runs/k"));
 }
 
-TEST_F(RunsCommand, a_run_under_way_says_where_it_is) {
+TEST_F(RunsCommand, ARunUnderWaySaysWhereItIs) {
   write_killed("k");
   const journal::RunLock trained({folder_ / "runs/k"});
   EXPECT_THAT(
@@ -257,13 +257,13 @@ TEST_F(RunsCommand, a_run_under_way_says_where_it_is) {
   EXPECT_THAT(runs({"gc", "--keep", "0"}).out, HasSubstr("nothing to remove"));
 }
 
-TEST_F(RunsCommand, config_values_in_json_have_their_types) {
+TEST_F(RunsCommand, ConfigValuesInJsonHaveTheirTypes) {
   write_killed("k");
   const auto all = nlohmann::json::parse(runs({"list", "--json"}).out);
   EXPECT_EQ(all.at(0).at("config").at("seed"), nlohmann::json(1));
 }
 
-TEST_F(RunsCommand, lists_are_tables_json_and_csv) {
+TEST_F(RunsCommand, ListsAreTablesJsonAndCsv) {
   write_killed("k");
   EXPECT_THAT(runs({"list"}).out, HasSubstr("unfinished"));
   EXPECT_THAT(runs({"list", "--json"}).out, HasSubstr("\"run\": \"k\""));

@@ -14,7 +14,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-TEST(Supervise, a_trainer_that_is_started_again_is_told_the_same) {
+TEST(Supervise, ATrainerThatIsStartedAgainIsToldTheSame) {
   Invocation invocation;
   invocation.quiet = true;
   EXPECT_THAT(
@@ -60,7 +60,7 @@ class SuperviseTrain : public testing::Test {
   tests::TempFolder folder_;
 };
 
-TEST_F(SuperviseTrain, what_the_trainer_says_and_how_it_ends_is_the_commands) {
+TEST_F(SuperviseTrain, WhatTheTrainerSaysAndHowItEndsIsTheCommands) {
   const auto good = train({});
   EXPECT_EQ(good.code, 0) << good.err;
   EXPECT_THAT(good.out, HasSubstr("1/1"));
@@ -73,7 +73,7 @@ TEST_F(SuperviseTrain, what_the_trainer_says_and_how_it_ends_is_the_commands) {
 }
 
 // What runs is worth more than what is said of it.
-TEST_F(SuperviseTrain, output_that_cannot_be_written_ends_nothing) {
+TEST_F(SuperviseTrain, OutputThatCannotBeWrittenEndsNothing) {
   if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full.";
   const auto full = train({}, "exec \"$@\" >/dev/full");
   EXPECT_EQ(full.code, 0) << full.err;

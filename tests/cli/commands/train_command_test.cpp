@@ -50,7 +50,7 @@ class TrainCommand : public testing::Test {
   tests::TempFolder folder_;
 };
 
-TEST_F(TrainCommand, a_run_learns_and_is_listed_shown_and_compared) {
+TEST_F(TrainCommand, ARunLearnsAndIsListedShownAndCompared) {
   const auto first = train(tiny({"--set", "run.name=first"}));
   ASSERT_EQ(first.code, 0) << first.err;
   EXPECT_THAT(
@@ -74,7 +74,7 @@ TEST_F(TrainCommand, a_run_learns_and_is_listed_shown_and_compared) {
   EXPECT_THAT(compared, Not(HasSubstr("train.epochs")));
 }
 
-TEST_F(TrainCommand, the_end_has_classes_and_what_to_try_next) {
+TEST_F(TrainCommand, TheEndHasClassesAndWhatToTryNext) {
   const auto result = train(tiny({"--set", "run.name=x"}));
   ASSERT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(
@@ -102,7 +102,7 @@ TEST_F(TrainCommand, the_end_has_classes_and_what_to_try_next) {
   EXPECT_THAT(again.out, HasSubstr("temper runs compare x x-2 --dir"));
 }
 
-TEST_F(TrainCommand, only_runs_on_the_same_data_are_to_be_compared) {
+TEST_F(TrainCommand, OnlyRunsOnTheSameDataAreToBeCompared) {
   ASSERT_EQ(train(tiny({"--set", "run.name=a"})).code, 0);
   const auto other = train(
       {"--data",
@@ -120,7 +120,7 @@ TEST_F(TrainCommand, only_runs_on_the_same_data_are_to_be_compared) {
       HasSubstr("temper runs compare a c --dir"));
 }
 
-TEST_F(TrainCommand, memory_is_forecast_for_what_kept_features_leave_to_do) {
+TEST_F(TrainCommand, MemoryIsForecastForWhatKeptFeaturesLeaveToDo) {
   const auto run = train(
       {"--data",
        "synthetic:images=64,size=16,classes=4",
@@ -147,7 +147,7 @@ TEST_F(TrainCommand, memory_is_forecast_for_what_kept_features_leave_to_do) {
   EXPECT_EQ(checks, 1);
 }
 
-TEST_F(TrainCommand, quiet_leaves_the_summary) {
+TEST_F(TrainCommand, QuietLeavesTheSummary) {
   const auto result = train(tiny({"--quiet", "--set", "run.name=x"}));
   ASSERT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(
@@ -162,7 +162,7 @@ TEST_F(TrainCommand, quiet_leaves_the_summary) {
   EXPECT_EQ(result.err, "");
 }
 
-TEST_F(TrainCommand, the_same_config_gives_the_same_weights_bit_for_bit) {
+TEST_F(TrainCommand, TheSameConfigGivesTheSameWeightsBitForBit) {
   for (const char* name : {"a", "b"})
     ASSERT_EQ(
         train(tiny(
@@ -183,7 +183,7 @@ TEST_F(TrainCommand, the_same_config_gives_the_same_weights_bit_for_bit) {
 
 // Shuffling, augmentation, dropout, mixing and averaging all draw from the
 // seed.
-TEST_F(TrainCommand, weights_depend_on_the_seed_and_not_on_the_workers) {
+TEST_F(TrainCommand, WeightsDependOnTheSeedAndNotOnTheWorkers) {
   const auto weights = [&](const std::string& seed,
                            const std::string& workers) {
     const std::string name = cat("seed", seed, "workers", workers);
@@ -217,7 +217,7 @@ TEST_F(TrainCommand, weights_depend_on_the_seed_and_not_on_the_workers) {
   EXPECT_FALSE(one == weights("1", "1"));
 }
 
-TEST_F(TrainCommand, mixing_what_is_no_image_says_what_it_is) {
+TEST_F(TrainCommand, MixingWhatIsNoImageSaysWhatItIs) {
   const auto run = train(
       {"--data",
        "synthetic:rows=24,features=6,classes=3",
@@ -230,7 +230,7 @@ TEST_F(TrainCommand, mixing_what_is_no_image_says_what_it_is) {
                 "images."));
 }
 
-TEST_F(TrainCommand, a_run_that_is_done_is_said_to_be_in_one_line) {
+TEST_F(TrainCommand, ARunThatIsDoneIsSaidToBeInOneLine) {
   ASSERT_EQ(train(tiny({"--set", "run.name=x"})).code, 0);
   const std::string before =
       tests::read_bytes(folder_ / "runs/x/journal.jsonl");
@@ -241,7 +241,7 @@ TEST_F(TrainCommand, a_run_that_is_done_is_said_to_be_in_one_line) {
   EXPECT_EQ(tests::read_bytes(folder_ / "runs/x/journal.jsonl"), before);
 }
 
-TEST_F(TrainCommand, a_resumed_run_keeps_its_config_and_says_so) {
+TEST_F(TrainCommand, AResumedRunKeepsItsConfigAndSaysSo) {
   ASSERT_EQ(train(tiny({"--set", "run.name=x"})).code, 0);
   // Killed before it could say that it was done.
   const auto journal = folder_ / "runs/x/journal.jsonl";
@@ -260,7 +260,7 @@ TEST_F(TrainCommand, a_resumed_run_keeps_its_config_and_says_so) {
   EXPECT_EQ(train({"--resume", "x", "--dry-run"}).code, 2);
 }
 
-TEST_F(TrainCommand, a_dry_run_has_a_table_of_parameters) {
+TEST_F(TrainCommand, ADryRunHasATableOfParameters) {
   const auto result = train(
       {"--data",
        "synthetic:images=40,size=16",
@@ -273,7 +273,7 @@ TEST_F(TrainCommand, a_dry_run_has_a_table_of_parameters) {
   EXPECT_THAT(result.out, HasSubstr("16 bytes a trained parameter"));
 }
 
-TEST_F(TrainCommand, a_dry_run_prints_the_plan_and_writes_nothing) {
+TEST_F(TrainCommand, ADryRunPrintsThePlanAndWritesNothing) {
   const auto dry = train(tiny({"--dry-run"}));
   ASSERT_EQ(dry.code, 0) << dry.err;
   EXPECT_THAT(
@@ -285,7 +285,7 @@ TEST_F(TrainCommand, a_dry_run_prints_the_plan_and_writes_nothing) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "runs"));
 }
 
-TEST_F(TrainCommand, a_wrong_config_is_told_with_file_line_and_the_nearest) {
+TEST_F(TrainCommand, AWrongConfigIsToldWithFileLineAndTheNearest) {
   const auto file = folder_.write("net.toml", "[train]\nbach = 3\n");
   const auto result = train({file.string()});
   EXPECT_EQ(result.code, 2);
@@ -298,7 +298,7 @@ TEST_F(TrainCommand, a_wrong_config_is_told_with_file_line_and_the_nearest) {
   EXPECT_EQ(train({"--set", "nonsense"}).code, 2);
 }
 
-TEST_F(TrainCommand, a_trained_model_goes_out_and_the_keys_are_explained) {
+TEST_F(TrainCommand, ATrainedModelGoesOutAndTheKeysAreExplained) {
   ASSERT_EQ(
       train({"--data",
              "synthetic:images=40,size=8",
@@ -330,7 +330,7 @@ TEST_F(TrainCommand, a_trained_model_goes_out_and_the_keys_are_explained) {
       AllOf(HasSubstr("train.batch"), HasSubstr("[64]")));
 }
 
-TEST_F(TrainCommand, what_does_not_fit_is_told_in_a_sentence) {
+TEST_F(TrainCommand, WhatDoesNotFitIsToldInASentence) {
   const auto says = [&](std::vector<std::string> arguments) {
     const auto result = train(std::move(arguments));
     EXPECT_EQ(result.code, 1) << result.out;

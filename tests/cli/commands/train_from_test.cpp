@@ -56,7 +56,7 @@ class TrainFrom : public testing::Test {
   tests::TempFolder folder_;
 };
 
-TEST_F(TrainFrom, more_epochs_of_a_cosine_are_refused_with_the_right_command) {
+TEST_F(TrainFrom, MoreEpochsOfACosineAreRefusedWithTheRightCommand) {
   start("cosine");
   const auto refused = temper({"train", "--resume", "a", "--epochs", "4"});
   EXPECT_EQ(refused.code, 2);
@@ -73,7 +73,7 @@ TEST_F(TrainFrom, more_epochs_of_a_cosine_are_refused_with_the_right_command) {
   EXPECT_THAT(config_of("b").model.weights, HasSubstr("runs/a/checkpoints/"));
 }
 
-TEST_F(TrainFrom, more_epochs_of_a_constant_rate_are_the_same_run) {
+TEST_F(TrainFrom, MoreEpochsOfAConstantRateAreTheSameRun) {
   start("constant");
   const auto longer = temper({"train", "--resume", "a", "--epochs", "4"});
   EXPECT_EQ(longer.code, 0) << longer.err;
@@ -81,7 +81,7 @@ TEST_F(TrainFrom, more_epochs_of_a_constant_rate_are_the_same_run) {
 }
 
 // A run whose rate is 0 ends with the weights it began with.
-TEST_F(TrainFrom, it_begins_with_the_best_weights_of_the_run) {
+TEST_F(TrainFrom, ItBeginsWithTheBestWeightsOfTheRun) {
   start("constant");
   const auto run = temper(
       {"train",
@@ -111,7 +111,7 @@ TEST_F(TrainFrom, it_begins_with_the_best_weights_of_the_run) {
         << name;
 }
 
-TEST_F(TrainFrom, a_last_layer_that_was_new_comes_along_trained) {
+TEST_F(TrainFrom, ALastLayerThatWasNewComesAlongTrained) {
   model::ZooOptions five;
   five.name = "mlp";
   five.image_size = 1;
@@ -161,7 +161,7 @@ TEST_F(TrainFrom, a_last_layer_that_was_new_comes_along_trained) {
 }
 
 // Its weights are in its own checkpoints by then.
-TEST_F(TrainFrom, it_goes_on_when_the_run_it_came_from_is_gone) {
+TEST_F(TrainFrom, ItGoesOnWhenTheRunItCameFromIsGone) {
   start("constant");
   ASSERT_EQ(
       temper({"train", "--from", "a", "--epochs", "1", "--set", "run.name=b"})
@@ -172,7 +172,7 @@ TEST_F(TrainFrom, it_goes_on_when_the_run_it_came_from_is_gone) {
   EXPECT_EQ(longer.code, 0) << longer.err;
 }
 
-TEST_F(TrainFrom, wrong_calls_get_a_sentence) {
+TEST_F(TrainFrom, WrongCallsGetASentence) {
   const auto none = temper({"train", "--from", "nobody"});
   EXPECT_EQ(none.code, 2);
   EXPECT_THAT(none.err, HasSubstr("there is no run nobody"));

@@ -95,7 +95,7 @@ class UseAModel : public testing::Test {
   tests::TempFolder folder_;
 };
 
-TEST_F(UseAModel, preprocessing_inside_is_to_tensor_normalise_and_softmax) {
+TEST_F(UseAModel, PreprocessingInsideIsToTensorNormaliseAndSoftmax) {
   const auto python = python_with("torch.jit.load");
   if (!python) GTEST_SKIP() << "there is no Python with torch and PIL";
   train_and_export();
@@ -107,7 +107,7 @@ TEST_F(UseAModel, preprocessing_inside_is_to_tensor_normalise_and_softmax) {
   EXPECT_NEAR(inside.second, by_hand.second, 1e-6);
 }
 
-TEST_F(UseAModel, an_exported_program_says_the_same_as_torchscript) {
+TEST_F(UseAModel, AnExportedProgramSaysTheSameAsTorchscript) {
   const auto python = python_with(
       "assert tuple(map(int, torch.__version__.split('.')[:2])) >= (2, 9)");
   if (!python) GTEST_SKIP() << "there is no Python with torch 2.9 and PIL";

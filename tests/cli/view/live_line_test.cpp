@@ -12,7 +12,7 @@ namespace {
 // With the followers in the parent, and in the process that trains.
 class LiveLine : public testing::TestWithParam<const char*> {};
 
-TEST_P(LiveLine, counts_what_a_tracker_that_is_away_has_not_taken) {
+TEST_P(LiveLine, CountsWhatATrackerThatIsAwayHasNotTaken) {
   const tests::TempFolder folder;
   std::vector<std::string> words = tests::before_program();
   words.insert(

@@ -92,7 +92,7 @@ class Screen {
   int drawn_ = 0;
 };
 
-TEST(ResizedWindow, leaves_nothing_of_earlier_live_lines_behind) {
+TEST(ResizedWindow, LeavesNothingOfEarlierLiveLinesBehind) {
   const tests::TempFolder folder;
   std::vector<std::string> words = tests::before_program();
   words.insert(

@@ -20,7 +20,7 @@ Event bad_batch(const char* then) {
        {"then", std::string(then)}}};
 }
 
-TEST(TrainNotes, a_bad_batch_is_named_with_its_samples_and_what_is_done) {
+TEST(TrainNotes, ABadBatchIsNamedWithItsSamplesAndWhatIsDone) {
   EXPECT_EQ(
       note_text(bad_batch("skip")),
       "[train] the loss became nan in update 1201: the batch is passed over. "
@@ -31,7 +31,7 @@ TEST(TrainNotes, a_bad_batch_is_named_with_its_samples_and_what_is_done) {
   EXPECT_THAT(note_text(bad_batch("stop")), HasSubstr(": the run stops."));
 }
 
-TEST(TrainNotes, the_sample_that_spoils_a_batch_is_named_instead_of_all) {
+TEST(TrainNotes, TheSampleThatSpoilsABatchIsNamedInsteadOfAll) {
   Event event = bad_batch("skip");
   event.fields.emplace_back(
       "cause", std::string("x.npy[17] cannot be used: input 3 of 8 is NaN."));
@@ -41,7 +41,7 @@ TEST(TrainNotes, the_sample_that_spoils_a_batch_is_named_instead_of_all) {
       "x.npy[17] cannot be used: input 3 of 8 is NaN.");
 }
 
-TEST(TrainNotes, what_was_changed_is_said) {
+TEST(TrainNotes, WhatWasChangedIsSaid) {
   EXPECT_EQ(
       note_text(
           {"rollback", 0, {{"to", std::int64_t{40}}, {"lr_factor", 0.5}}}),
@@ -59,7 +59,7 @@ TEST(TrainNotes, what_was_changed_is_said) {
       "memory grows.");
 }
 
-TEST(TrainNotes, what_got_better_is_no_warning) {
+TEST(TrainNotes, WhatGotBetterIsNoWarning) {
   const auto sizes = [](std::int64_t from, std::int64_t to) {
     return Event{"micro_batch", 0, {{"from", from}, {"to", to}}};
   };
@@ -70,13 +70,13 @@ TEST(TrainNotes, what_got_better_is_no_warning) {
   EXPECT_FALSE(is_good_news(bad_batch("skip")));
 }
 
-TEST(TrainNotes, everyday_events_are_not) {
+TEST(TrainNotes, EverydayEventsAreNot) {
   EXPECT_EQ(note_text({"step", 0, {}}), "");
   EXPECT_EQ(
       note_text({"incident", 0, {{"what", std::string("overflow")}}}), "");
 }
 
-TEST(TrainNotes, many_of_a_kind_are_left_to_the_journal) {
+TEST(TrainNotes, ManyOfAKindAreLeftToTheJournal) {
   TrainNotes notes;
   EXPECT_EQ(notes.see(bad_batch("skip")), note_text(bad_batch("skip")));
   notes.see(bad_batch("skip"));

@@ -36,7 +36,7 @@ train::Glimpse a_glimpse() {
   return glimpse;
 }
 
-TEST(LiveLine, has_everything_that_tells_how_it_goes) {
+TEST(LiveLine, HasEverythingThatTellsHowItGoes) {
   EXPECT_THAT(
       glimpse_text(a_glimpse(), 12, "images", 140),
       AllOf(
@@ -50,7 +50,7 @@ TEST(LiveLine, has_everything_that_tells_how_it_goes) {
           HasSubstr("waits 3 %")));
 }
 
-TEST(LiveLine, on_a_narrow_terminal_the_bar_goes_before_the_words) {
+TEST(LiveLine, OnANarrowTerminalTheBarGoesBeforeTheWords) {
   const std::string line = glimpse_text(a_glimpse(), 12, "images", 105);
   EXPECT_THAT(line, AllOf(Not(HasSubstr("[")), HasSubstr("waits 3 %")));
   for (const int width : {40, 80, 100, 110, 120})
@@ -60,7 +60,7 @@ TEST(LiveLine, on_a_narrow_terminal_the_bar_goes_before_the_words) {
 }
 
 // Cut anywhere else, "12345 images/s" would read as another number.
-TEST(LiveLine, leaves_whole_fields_out_and_cuts_none) {
+TEST(LiveLine, LeavesWholeFieldsOutAndCutsNone) {
   const std::string all = glimpse_text(a_glimpse(), 12, "images", 200);
   const std::string fields = all.substr(all.find("117/469"));
   std::set<std::string> known{"epoch 2/3 117/469"};
@@ -85,7 +85,7 @@ TEST(LiveLine, leaves_whole_fields_out_and_cuts_none) {
       AllOf(HasSubstr("loss 0.4321"), HasSubstr("12.0 s left")));
 }
 
-TEST(LiveLine, time_left_and_speed_are_of_the_same_seconds) {
+TEST(LiveLine, TimeLeftAndSpeedAreOfTheSameSeconds) {
   Pace pace;
   auto now = Pace::Clock::now();
   train::Glimpse glimpse = a_glimpse();
@@ -110,7 +110,7 @@ TEST(LiveLine, time_left_and_speed_are_of_the_same_seconds) {
   EXPECT_TRUE(std::isnan(pace.see(glimpse, now).left_s));
 }
 
-TEST(Figures, large_and_small_ones_have_four_digits_at_most) {
+TEST(Figures, LargeAndSmallOnesHaveFourDigitsAtMost) {
   EXPECT_EQ(figure_text(0.43214), "0.4321");
   EXPECT_EQ(figure_text(12.34567), "12.3457");
   EXPECT_EQ(figure_text(123.4567), "123.5");
@@ -123,7 +123,7 @@ TEST(Figures, large_and_small_ones_have_four_digits_at_most) {
   EXPECT_EQ(figure_text(HUGE_VAL), "inf");
 }
 
-TEST(LiveLine, has_how_far_trackers_are_behind_even_when_it_is_narrow) {
+TEST(LiveLine, HasHowFarTrackersAreBehindEvenWhenItIsNarrow) {
   EXPECT_EQ(backlog_text({}), "");
   EXPECT_EQ(backlog_text({1240, 0}), "mlflow 1,240 behind");
   const std::string both = backlog_text({7, 2});
@@ -135,7 +135,7 @@ TEST(LiveLine, has_how_far_trackers_are_behind_even_when_it_is_narrow) {
       glimpse_text(a_glimpse(), 12, "images", 140), Not(HasSubstr("behind")));
 }
 
-TEST(LiveLine, says_nothing_that_is_not_known) {
+TEST(LiveLine, SaysNothingThatIsNotKnown) {
   train::Glimpse glimpse = a_glimpse();
   glimpse.steps = 0; // a stream
   glimpse.accuracy = std::nan("");
@@ -149,7 +149,7 @@ TEST(LiveLine, says_nothing_that_is_not_known) {
           Not(HasSubstr("iB"))));
 }
 
-TEST(StartTable, has_model_parameters_data_and_device) {
+TEST(StartTable, HasModelParametersDataAndDevice) {
   train::RunOverview plan;
   plan.engine.model = "resnet18";
   plan.engine.parameters = 11181642;
@@ -174,7 +174,7 @@ TEST(StartTable, has_model_parameters_data_and_device) {
           HasSubstr("device    mps (4x faster than the CPU)")));
 }
 
-TEST(StartTable, has_reasons_that_were_measured_and_the_others_as_details) {
+TEST(StartTable, HasReasonsThatWereMeasuredAndTheOthersAsDetails) {
   train::RunOverview plan;
   plan.settings.device = {"cpu", "nothing else to choose from"};
   plan.settings.threads = {"1", "33.1 ms a step, 2 threads: 405 ms"};
@@ -188,7 +188,7 @@ TEST(StartTable, has_reasons_that_were_measured_and_the_others_as_details) {
       HasSubstr("cpu (nothing else to choose from)"));
 }
 
-TEST(StartTable, is_wrapped_between_words_within_the_window) {
+TEST(StartTable, IsWrappedBetweenWordsWithinTheWindow) {
   train::RunOverview plan;
   plan.engine.model = "resnet18";
   plan.settings.threads = {"1", "33.1 ms a step, 2 threads: 405 ms"};
@@ -199,7 +199,7 @@ TEST(StartTable, is_wrapped_between_words_within_the_window) {
       EXPECT_LE(line.size(), static_cast<std::size_t>(width)) << line;
 }
 
-TEST(StartTable, one_epoch_of_warm_up_is_no_plural) {
+TEST(StartTable, OneEpochOfWarmUpIsNoPlural) {
   train::RunOverview plan;
   plan.settings.threads = {"1", "as asked"};
   config::Config config;
@@ -210,14 +210,14 @@ TEST(StartTable, one_epoch_of_warm_up_is_no_plural) {
       plan_text(plan, config), HasSubstr("after 0.5 epochs of warm-up"));
 }
 
-TEST(StartTable, one_is_no_plural) {
+TEST(StartTable, OneIsNoPlural) {
   train::RunOverview plan;
   plan.updates_per_epoch = 1;
   plan.settings.threads = {"1", "as asked"};
   EXPECT_THAT(plan_text(plan, {}), HasSubstr(", 1 update an epoch, "));
 }
 
-TEST(EndTable, one_is_no_plural) {
+TEST(EndTable, OneIsNoPlural) {
   Console console(Environment{});
   TrainView view(console, {});
   train::RunResult result;
@@ -230,7 +230,7 @@ TEST(EndTable, one_is_no_plural) {
       HasSubstr("stopped   1 update in"));
 }
 
-TEST(EndTable, one_that_stopped_early_says_since_when) {
+TEST(EndTable, OneThatStoppedEarlySaysSinceWhen) {
   Console console(Environment{});
   TrainView view(console, {});
   config::Config config;
@@ -272,7 +272,7 @@ std::string forecast_line(
   return testing::internal::GetCapturedStdout();
 }
 
-TEST(ForecastLine, is_there_only_when_the_peak_is_another) {
+TEST(ForecastLine, IsThereOnlyWhenThePeakIsAnother) {
   EXPECT_EQ(forecast_line(100, 104), "");
   EXPECT_EQ(
       forecast_line(100, 104, true),
@@ -297,7 +297,7 @@ train::MetricSums confused(const std::vector<int>& right) {
   return sums;
 }
 
-TEST(ClassTable, shows_the_worst_first_and_what_they_are_taken_for) {
+TEST(ClassTable, ShowsTheWorstFirstAndWhatTheyAreTakenFor) {
   EXPECT_EQ(
       class_table(confused({9, 3, 10}), {"cat", "dog", "owl"}, 10),
       "  class  accuracy  samples  most often taken for\n"
@@ -306,7 +306,7 @@ TEST(ClassTable, shows_the_worst_first_and_what_they_are_taken_for) {
       "  owl     100.0 %       10  -\n");
 }
 
-TEST(ClassTable, shows_at_most_so_many) {
+TEST(ClassTable, ShowsAtMostSoMany) {
   const std::string table = class_table(confused({9, 8, 2, 5, 7}), {}, 2);
   EXPECT_THAT(
       table,
@@ -317,7 +317,7 @@ TEST(ClassTable, shows_at_most_so_many) {
           HasSubstr("and 3 classes with 70.0 % or more")));
 }
 
-TEST(ClassTable, is_not_there_without_classes_and_short_when_all_is_right) {
+TEST(ClassTable, IsNotThereWithoutClassesAndShortWhenAllIsRight) {
   EXPECT_THAT(class_table({}, {}, 10), IsEmpty());
   EXPECT_EQ(
       class_table(confused({10, 10}), {}, 10),
@@ -338,7 +338,7 @@ train::RunResult a_result() {
   return result;
 }
 
-TEST(NextSteps, a_stopped_run_is_to_be_resumed) {
+TEST(NextSteps, AStoppedRunIsToBeResumed) {
   train::RunResult result = a_result();
   result.outcome.ending = train::Ending::kStopped;
   config::Config config;
@@ -351,7 +351,7 @@ TEST(NextSteps, a_stopped_run_is_to_be_resumed) {
       "temper train --resume x --set run.dir=elsewhere");
 }
 
-TEST(NextSteps, a_run_that_still_improved_is_trained_on_from_its_weights) {
+TEST(NextSteps, ARunThatStillImprovedIsTrainedOnFromItsWeights) {
   config::Config config;
   config.run.name = "x"; // the new one gets a name of its own
   EXPECT_EQ(
@@ -375,7 +375,7 @@ train::MetricSums more_of(train::MetricSums sums, std::int64_t times) {
   return sums;
 }
 
-TEST(NextSteps, one_that_overfits_gets_something_against_it) {
+TEST(NextSteps, OneThatOverfitsGetsSomethingAgainstIt) {
   train::RunResult result = a_result();
   result.plan.updates_per_epoch = 10;
   result.outcome.updates = 100;
@@ -392,7 +392,7 @@ TEST(NextSteps, one_that_overfits_gets_something_against_it) {
       next_steps(result, config, "")[0].first, HasSubstr("weight_decay"));
 }
 
-TEST(NextSteps, a_gap_that_may_be_chance_is_no_overfitting) {
+TEST(NextSteps, AGapThatMayBeChanceIsNoOverfitting) {
   train::RunResult result = a_result();
   result.plan.updates_per_epoch = 10;
   result.outcome.updates = 100;
@@ -408,7 +408,7 @@ TEST(NextSteps, a_gap_that_may_be_chance_is_no_overfitting) {
       advice_text(next_steps(result, {}, "")), Not(HasSubstr("overfits")));
 }
 
-TEST(NextSteps, one_that_diverged_is_to_have_a_lower_rate_and_not_trained_on) {
+TEST(NextSteps, OneThatDivergedIsToHaveALowerRateAndNotTrainedOn) {
   train::RunResult result = a_result();
   result.plan.classes = {"cat", "dog"};
   result.outcome.train = confused({5, 5});
@@ -426,7 +426,7 @@ TEST(NextSteps, one_that_diverged_is_to_have_a_lower_rate_and_not_trained_on) {
       next_steps(result, config, "")[0].first, testing::EndsWith("--lr 0.001"));
 }
 
-TEST(NextSteps, at_most_three_with_comparison_and_export) {
+TEST(NextSteps, AtMostThreeWithComparisonAndExport) {
   const auto advice = next_steps(a_result(), {}, "before");
   EXPECT_THAT(advice, SizeIs(3));
   EXPECT_THAT(

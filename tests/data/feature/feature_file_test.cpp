@@ -41,7 +41,7 @@ class FeatureFileTest : public ::testing::Test {
   std::string why_;
 };
 
-TEST_F(FeatureFileTest, what_was_written_comes_back_by_index) {
+TEST_F(FeatureFileTest, WhatWasWrittenComesBackByIndex) {
   write();
   const auto file = open();
   ASSERT_NE(file, nullptr) << why_;
@@ -57,7 +57,7 @@ TEST_F(FeatureFileTest, what_was_written_comes_back_by_index) {
   EXPECT_EQ(std::filesystem::file_size(path_), kLayout.file_bytes());
 }
 
-TEST_F(FeatureFileTest, there_is_none_before_it_is_whole) {
+TEST_F(FeatureFileTest, ThereIsNoneBeforeItIsWhole) {
   {
     FeatureWriter writer(path_, {kLayout, kKey, 0, ""});
     const float values[] = {1, 2, 3};
@@ -68,7 +68,7 @@ TEST_F(FeatureFileTest, there_is_none_before_it_is_whole) {
   EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
 }
 
-TEST_F(FeatureFileTest, any_byte_that_changed_is_noticed) {
+TEST_F(FeatureFileTest, AnyByteThatChangedIsNoticed) {
   write();
   const std::string good = tests::read_bytes(path_);
   ASSERT_NE(open(), nullptr);
@@ -89,7 +89,7 @@ TEST_F(FeatureFileTest, any_byte_that_changed_is_noticed) {
   EXPECT_EQ(open(), nullptr);
 }
 
-TEST_F(FeatureFileTest, one_of_another_key_or_shape_is_stale) {
+TEST_F(FeatureFileTest, OneOfAnotherKeyOrShapeIsStale) {
   write(kKey + 1);
   EXPECT_EQ(open(), nullptr);
   EXPECT_THAT(why_, HasSubstr("something else"));
@@ -99,14 +99,14 @@ TEST_F(FeatureFileTest, one_of_another_key_or_shape_is_stale) {
   EXPECT_EQ(FeatureFile::open(path_, kKey + 1, other, why_), nullptr);
 }
 
-TEST_F(FeatureFileTest, sizes_beyond_any_file_are_refused_before_writing) {
+TEST_F(FeatureFileTest, SizesBeyondAnyFileAreRefusedBeforeWriting) {
   const FeatureLayout huge{std::int64_t{1} << 40, std::int64_t{1} << 30, 8};
   EXPECT_THROW(huge.file_bytes(), Error);
   EXPECT_THROW(FeatureWriter(path_, {huge, kKey, 0, ""}), Error);
   EXPECT_FALSE(std::filesystem::exists(path_));
 }
 
-TEST_F(FeatureFileTest, the_folder_is_listed_bounded_and_cleared) {
+TEST_F(FeatureFileTest, TheFolderIsListedBoundedAndCleared) {
   const auto make = [&](std::uint64_t key, int hours_ago) {
     path_ = feature_path(folder_.path(), key);
     write(key);
@@ -142,7 +142,7 @@ TEST_F(FeatureFileTest, the_folder_is_listed_bounded_and_cleared) {
   EXPECT_TRUE(list_features(folder_.path()).empty());
 }
 
-TEST_F(FeatureFileTest, a_quarter_of_the_free_disk_is_the_bound) {
+TEST_F(FeatureFileTest, AQuarterOfTheFreeDiskIsTheBound) {
   const auto space = std::filesystem::space(folder_.path());
   EXPECT_THAT(
       make_room(folder_.path(), space.available / 2, 0),

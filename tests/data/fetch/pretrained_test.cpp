@@ -54,7 +54,7 @@ class Pretrained : public testing::Test {
   const std::string bytes_ = std::string(5000, 'w') + "weights";
 };
 
-TEST_F(Pretrained, weights_are_fetched_once_and_found_from_then_on) {
+TEST_F(Pretrained, WeightsAreFetchedOnceAndFoundFromThenOn) {
   HttpServer server(
       [&](const HttpRequest& request) { return serve(request, bytes_); });
   const CatalogueEntry entry = made_up(server.url("/"));
@@ -72,7 +72,7 @@ TEST_F(Pretrained, weights_are_fetched_once_and_found_from_then_on) {
   EXPECT_EQ(server.requests().size(), requests);
 }
 
-TEST_F(Pretrained, the_beginning_of_the_sum_in_the_name_is_checked) {
+TEST_F(Pretrained, TheBeginningOfTheSumInTheNameIsChecked) {
   HttpServer server(
       [&](const HttpRequest& request) { return serve(request, bytes_ + "x"); });
   const CatalogueEntry entry = made_up(server.url("/"));
@@ -82,7 +82,7 @@ TEST_F(Pretrained, the_beginning_of_the_sum_in_the_name_is_checked) {
   EXPECT_FALSE(find_pretrained(entry, environment()));
 }
 
-TEST_F(Pretrained, what_pytorch_has_fetched_is_used_and_what_is_broken_not) {
+TEST_F(Pretrained, WhatPytorchHasFetchedIsUsedAndWhatIsBrokenNot) {
   const CatalogueEntry entry = made_up("http://127.0.0.1:1/");
   const auto place = temp_.write(
       "home/.cache/torch/hub/checkpoints/" + entry.files[0].name, bytes_);
@@ -91,7 +91,7 @@ TEST_F(Pretrained, what_pytorch_has_fetched_is_used_and_what_is_broken_not) {
   EXPECT_FALSE(find_pretrained(entry, environment()));
 }
 
-TEST_F(Pretrained, without_a_network_it_says_where_to_put_the_file) {
+TEST_F(Pretrained, WithoutANetworkItSaysWhereToPutTheFile) {
   const CatalogueEntry entry = made_up("http://127.0.0.1:1/");
   EXPECT_THAT(
       complaint([&] { get_pretrained(entry, environment(), impatient(), {}); }),
@@ -101,7 +101,7 @@ TEST_F(Pretrained, without_a_network_it_says_where_to_put_the_file) {
           HasSubstr("data/net-imagenet/net-")));
 }
 
-TEST_F(Pretrained, the_catalogue_has_the_names_that_torchvision_gives) {
+TEST_F(Pretrained, TheCatalogueHasTheNamesThatTorchvisionGives) {
   EXPECT_EQ(
       pretrained_entry("resnet18", "imagenet").files[0].name,
       "resnet18-f37072fd.pth");

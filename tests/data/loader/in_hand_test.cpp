@@ -57,7 +57,7 @@ class StuckSource final : public IndexedSource {
   SourceInfo info_ = numbers();
 };
 
-TEST(InHand, the_sample_that_does_not_come_is_named) {
+TEST(InHand, TheSampleThatDoesNotComeIsNamed) {
   const auto source = std::make_shared<StuckSource>();
   LoaderOptions options;
   options.batch = 12;
@@ -95,7 +95,7 @@ class StuckStream final : public StreamSource {
   int next_ = 0;
 };
 
-TEST(InHand, so_is_that_of_a_stream) {
+TEST(InHand, SoIsThatOfAStream) {
   std::atomic<bool> released{false};
   LoaderOptions options;
   options.batch = 4;

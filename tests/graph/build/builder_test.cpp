@@ -51,7 +51,7 @@ Blueprint small_network() {
   return b.finish(b.linear("fc", x, {.out = 10}));
 }
 
-TEST(Builder, names_are_those_torch_export_gives) {
+TEST(Builder, NamesAreThoseTorchExportGives) {
   const Graph graph = small_network().graph;
   std::vector<std::string> made;
   for (const Node& node : graph.nodes)
@@ -72,7 +72,7 @@ TEST(Builder, names_are_those_torch_export_gives) {
   EXPECT_EQ(graph.inputs.back().value, "x");
 }
 
-TEST(Builder, inputs_come_as_parameters_then_buffers_then_the_users) {
+TEST(Builder, InputsComeAsParametersThenBuffersThenTheUsers) {
   const Graph graph = small_network().graph;
   EXPECT_EQ(
       names_of(graph, InputKind::kParameter),
@@ -95,7 +95,7 @@ TEST(Builder, inputs_come_as_parameters_then_buffers_then_the_users) {
   EXPECT_EQ(graph.inputs.at(10).kind, InputKind::kUser);
 }
 
-TEST(Builder, arguments_at_the_end_that_are_the_default_are_left_out) {
+TEST(Builder, ArgumentsAtTheEndThatAreTheDefaultAreLeftOut) {
   const Graph graph = small_network().graph;
   EXPECT_EQ(
       arguments_of(graph.nodes.at(0)),
@@ -108,7 +108,7 @@ TEST(Builder, arguments_at_the_end_that_are_the_default_are_left_out) {
   EXPECT_EQ(graph.nodes.at(4).module, "next");
 }
 
-TEST(Builder, sizes_are_formulas_of_the_batch) {
+TEST(Builder, SizesAreFormulasOfTheBatch) {
   const Graph graph = small_network().graph;
   EXPECT_EQ(shape_text(graph, "conv2d_1"), "s77 6 3 3");
   EXPECT_EQ(shape_text(graph, "linear"), "s77 10");
@@ -118,7 +118,7 @@ TEST(Builder, sizes_are_formulas_of_the_batch) {
   EXPECT_EQ(graph.symbols.at("s77").low, 1);
 }
 
-TEST(Builder, a_batch_folded_into_another_dimension_is_a_multiple_of_it) {
+TEST(Builder, ABatchFoldedIntoAnotherDimensionIsAMultipleOfIt) {
   Builder b("test");
   Value x = b.input("x", DType::kFloat32, {5, 2});
   x = b.node(
@@ -132,14 +132,14 @@ TEST(Builder, a_batch_folded_into_another_dimension_is_a_multiple_of_it) {
   EXPECT_EQ(evaluate(folded, {{"s77", 7}}), 35);
 }
 
-TEST(Builder, parameters_want_gradients_and_values_do_not_say_so) {
+TEST(Builder, ParametersWantGradientsAndValuesDoNotSaySo) {
   const Graph graph = small_network().graph;
   EXPECT_TRUE(graph.meta("p_fc_weight").requires_grad);
   EXPECT_FALSE(graph.meta("b_stem_1_running_mean").requires_grad);
   EXPECT_FALSE(graph.meta("linear").requires_grad);
 }
 
-TEST(Builder, the_form_is_the_one_that_trains) {
+TEST(Builder, TheFormIsTheOneThatTrains) {
   Builder b("test");
   Value x = b.input("x", DType::kFloat32, {4, 2, 2});
   x = b.batch_norm("bn", x);
@@ -150,13 +150,13 @@ TEST(Builder, the_form_is_the_one_that_trains) {
   EXPECT_EQ(*graph.nodes.at(2).find("p"), Argument(0.3));
 }
 
-TEST(Builder, dropping_nothing_is_no_node) {
+TEST(Builder, DroppingNothingIsNoNode) {
   Builder b("test");
   const Value x = b.input("x", DType::kFloat32, {4});
   EXPECT_EQ(b.dropout("drop", x, 0).name, "x");
 }
 
-TEST(Builder, every_blueprint_says_how_each_weight_starts) {
+TEST(Builder, EveryBlueprintSaysHowEachWeightStarts) {
   const Blueprint net = small_network();
   for (const Input& input : net.graph.inputs)
     EXPECT_EQ(
@@ -166,7 +166,7 @@ TEST(Builder, every_blueprint_says_how_each_weight_starts) {
   EXPECT_EQ(net.fills.at("fc.bias"), uniform_fan_in({10, 54}));
 }
 
-TEST(Builder, heads_are_views_with_pytorchs_strides) {
+TEST(Builder, HeadsAreViewsWithPytorchsStrides) {
   Builder b("test");
   Value x = b.input("x", DType::kFloat32, {5, 12});
   x = b.reshape("", x, {5, 3, 2, 2});
@@ -189,7 +189,7 @@ TEST(Builder, heads_are_views_with_pytorchs_strides) {
   EXPECT_EQ(graph.nodes.at(0).op, "aten.sym_size.int");
 }
 
-TEST(Builder, one_row_for_all_is_not_copied) {
+TEST(Builder, OneRowForAllIsNotCopied) {
   Builder b("test");
   const Value x = b.input("x", DType::kFloat32, {4, 6});
   const Value token = b.parameter("token", {1, 1, 6}, constant(0));
@@ -200,7 +200,7 @@ TEST(Builder, one_row_for_all_is_not_copied) {
   EXPECT_EQ(shape_text(graph, "cat"), "s77 5 6");
 }
 
-TEST(Builder, layers_that_do_not_fit_are_refused_where_they_are_added) {
+TEST(Builder, LayersThatDoNotFitAreRefusedWhereTheyAreAdded) {
   Builder b("test");
   const Value x = b.input("x", DType::kFloat32, {3, 4, 4});
   EXPECT_THROW(b.conv2d("big", x, {.out = 1, .kernel = 9}), Error);

@@ -43,7 +43,7 @@ constexpr std::uint64_t kNormalHash = 0x596E53581E385DF3U;
 constexpr std::uint64_t kUniformHash = 0x80B161D83C9EB7D9U;
 constexpr std::int64_t kMany = 400'000;
 
-TEST(Fill, a_normal_has_its_mean_deviation_and_tails) {
+TEST(Fill, ANormalHasItsMeanDeviationAndTails) {
   const std::vector<float> values = drawn(normal(0.02), kMany);
   const Moments of = moments(values);
   EXPECT_NEAR(of.mean, 0, 0.02 * 5 / std::sqrt(kMany));
@@ -55,7 +55,7 @@ TEST(Fill, a_normal_has_its_mean_deviation_and_tails) {
   EXPECT_NEAR(static_cast<double>(beyond) / kMany, 0.0027, 0.0004);
 }
 
-TEST(Fill, a_normal_has_no_ties_between_neighbours) {
+TEST(Fill, ANormalHasNoTiesBetweenNeighbours) {
   const std::vector<float> values = drawn(normal(1), kMany);
   double product = 0;
   for (std::size_t i = 1; i < values.size(); ++i)
@@ -63,7 +63,7 @@ TEST(Fill, a_normal_has_no_ties_between_neighbours) {
   EXPECT_NEAR(product, 0, 5 / std::sqrt(kMany));
 }
 
-TEST(Fill, a_normal_number_is_box_and_mullers) {
+TEST(Fill, ANormalNumberIsBoxAndMullers) {
   // The arithmetic of its own agrees with the C library's, which draws the
   // pair's first number from the same two words.
   RandomStream stream(1, 0, hash64("fc.weight"));
@@ -77,7 +77,7 @@ TEST(Fill, a_normal_number_is_box_and_mullers) {
   }
 }
 
-TEST(Fill, a_uniform_stays_within_its_bound_and_reaches_it) {
+TEST(Fill, AUniformStaysWithinItsBoundAndReachesIt) {
   const std::vector<float> values = drawn(uniform(0.25), kMany);
   const Moments of = moments(values);
   EXPECT_NEAR(of.mean, 0, 0.001);
@@ -90,7 +90,7 @@ TEST(Fill, a_uniform_stays_within_its_bound_and_reaches_it) {
   EXPECT_GT(*high, 0.2499F);
 }
 
-TEST(Fill, a_truncated_normal_draws_again_what_lies_beyond) {
+TEST(Fill, ATruncatedNormalDrawsAgainWhatLiesBeyond) {
   const std::vector<float> values = drawn(truncated_normal(1, 1.5), kMany);
   const auto [low, high] = std::minmax_element(values.begin(), values.end());
   EXPECT_GE(*low, -1.5F);
@@ -99,20 +99,20 @@ TEST(Fill, a_truncated_normal_draws_again_what_lies_beyond) {
   EXPECT_NEAR(std::sqrt(moments(values).variance), 0.7427, 0.003);
 }
 
-TEST(Fill, a_constant_is_the_same_everywhere) {
+TEST(Fill, AConstantIsTheSameEverywhere) {
   for (const float value : drawn(constant(0.5), 100))
     EXPECT_EQ(value, 0.5F);
 }
 
 // These bits were drawn on x86-64 with GCC; another machine must agree.
-TEST(Fill, the_same_bits_on_every_machine) {
+TEST(Fill, TheSameBitsOnEveryMachine) {
   const std::vector<float> values = drawn(normal(0.02), 100'001);
   EXPECT_EQ(hash64(values.data(), values.size() * sizeof(float)), kNormalHash);
   const std::vector<float> flat = drawn(uniform(0.1), 100'001);
   EXPECT_EQ(hash64(flat.data(), flat.size() * sizeof(float)), kUniformHash);
 }
 
-TEST(Fill, seed_and_name_alone_decide) {
+TEST(Fill, SeedAndNameAloneDecide) {
   const auto bits = [](std::uint64_t seed, const char* name) {
     return floats(draw(normal(1), DType::kFloat32, {8}, seed, name));
   };
@@ -126,7 +126,7 @@ TEST(Fill, seed_and_name_alone_decide) {
       std::equal(longer.begin(), longer.begin() + 8, bits(1, "a").begin()));
 }
 
-TEST(Fill, fans_are_those_of_pytorch) {
+TEST(Fill, FansAreThoseOfPytorch) {
   EXPECT_EQ(fan_in({10, 512}), 512);
   EXPECT_EQ(fan_out({10, 512}), 10);
   EXPECT_EQ(fan_in({64, 3, 7, 7}), 147);
@@ -135,7 +135,7 @@ TEST(Fill, fans_are_those_of_pytorch) {
   EXPECT_EQ(uniform_fan_in({10, 64}), uniform(0.125));
 }
 
-TEST(Fill, counters_are_whole_numbers_and_other_types_are_refused) {
+TEST(Fill, CountersAreWholeNumbersAndOtherTypesAreRefused) {
   const TensorData counter = draw(constant(0), DType::kInt64, {}, 1, "n");
   EXPECT_EQ(counter.byte_count, 8U);
   EXPECT_THROW(draw(normal(1), DType::kFloat16, {2}, 1, "n"), Error);

@@ -5,7 +5,7 @@
 namespace temper::graph {
 namespace {
 
-TEST(DType, every_type_is_found_again_by_its_code_and_names) {
+TEST(DType, EveryTypeIsFoundAgainByItsCodeAndNames) {
   for (int code = 0; code <= 64; ++code) {
     const auto type = dtype_of_code(code);
     if (!type) continue;
@@ -15,14 +15,14 @@ TEST(DType, every_type_is_found_again_by_its_code_and_names) {
   }
 }
 
-TEST(DType, the_codes_are_those_of_torch_export) {
+TEST(DType, TheCodesAreThoseOfTorchExport) {
   EXPECT_EQ(dtype_of_code(5), DType::kInt64);
   EXPECT_EQ(dtype_of_code(7), DType::kFloat32);
   EXPECT_EQ(dtype_of_code(13), DType::kBfloat16);
   EXPECT_EQ(bytes_of(DType::kBfloat16), 2U);
 }
 
-TEST(DType, a_code_or_name_it_does_not_know_is_nothing) {
+TEST(DType, ACodeOrNameItDoesNotKnowIsNothing) {
   EXPECT_FALSE(dtype_of_code(0));
   EXPECT_FALSE(dtype_of_code(9));
   EXPECT_FALSE(dtype_of_code(-1));

@@ -61,11 +61,11 @@ std::string refusal_after(const std::function<void(Program&)>& damage) {
   return "accepted";
 }
 
-TEST(Graph, a_sound_program_validates) {
+TEST(Graph, ASoundProgramValidates) {
   EXPECT_NO_THROW(validate(two_nodes()));
 }
 
-TEST(Graph, a_node_that_reads_what_is_not_there_is_named) {
+TEST(Graph, ANodeThatReadsWhatIsNotThereIsNamed) {
   const std::string why = refusal_after([](Program& program) {
     program.graph.nodes[1].inputs[0].value = TensorName{"y"};
   });
@@ -73,14 +73,14 @@ TEST(Graph, a_node_that_reads_what_is_not_there_is_named) {
   EXPECT_THAT(why, HasSubstr("reads y"));
 }
 
-TEST(Graph, a_cycle_is_a_value_read_before_it_is_made) {
+TEST(Graph, ACycleIsAValueReadBeforeItIsMade) {
   const std::string why = refusal_after([](Program& program) {
     program.graph.nodes[1].inputs[0].value = TensorName{"linear"};
   });
   EXPECT_THAT(why, HasSubstr("reads linear, which nothing before it makes"));
 }
 
-TEST(Graph, unsound_graphs_are_refused) {
+TEST(Graph, UnsoundGraphsAreRefused) {
   const std::vector<std::function<void(Program&)>> damages{
       [](Program& p) { p.graph.nodes[1].outputs = {TensorName{"x"}}; },
       [](Program& p) { p.graph.nodes[1].outputs = {TensorName{""}}; },
@@ -113,7 +113,7 @@ TEST(Graph, unsound_graphs_are_refused) {
     EXPECT_NE(refusal_after(damages[i]), "accepted") << "damage " << i;
 }
 
-TEST(Graph, names_in_arguments_are_found) {
+TEST(Graph, NamesInArgumentsAreFound) {
   Node node;
   node.inputs = {
       {"a", TensorName{"x"}},
@@ -128,7 +128,7 @@ TEST(Graph, names_in_arguments_are_found) {
   EXPECT_EQ(node.find("g"), nullptr);
 }
 
-TEST(Graph, equal_graphs_have_equal_hashes) {
+TEST(Graph, EqualGraphsHaveEqualHashes) {
   EXPECT_EQ(hash_of(two_nodes().graph), hash_of(two_nodes().graph));
   Graph noted = two_nodes().graph;
   noted.nodes[0].metadata["stack_trace"] = "elsewhere";
@@ -137,7 +137,7 @@ TEST(Graph, equal_graphs_have_equal_hashes) {
   EXPECT_EQ(hash_of(noted), hash_of(two_nodes().graph));
 }
 
-TEST(Graph, every_part_that_matters_changes_the_hash) {
+TEST(Graph, EveryPartThatMattersChangesTheHash) {
   const std::vector<std::function<void(Graph&)>> changes{
       [](Graph& g) { g.inputs[0].trainable = false; },
       [](Graph& g) { g.inputs[0].persistent = false; },
@@ -164,7 +164,7 @@ TEST(Graph, every_part_that_matters_changes_the_hash) {
   }
 }
 
-TEST(Weights, elements_are_counted_with_care) {
+TEST(Weights, ElementsAreCountedWithCare) {
   EXPECT_EQ(element_count({}), 1);
   EXPECT_EQ(element_count({2, 3, 4}), 24);
   EXPECT_EQ(element_count({2, 0, 4}), 0);
@@ -174,7 +174,7 @@ TEST(Weights, elements_are_counted_with_care) {
   EXPECT_THROW(element_count({0, huge, huge}), Error);
 }
 
-TEST(Weights, a_new_tensor_is_zero_and_shared_with_its_copies) {
+TEST(Weights, ANewTensorIsZeroAndSharedWithItsCopies) {
   NewTensor made = make_tensor(DType::kInt16, {3});
   EXPECT_EQ(made.data.byte_count, 6U);
   const TensorData copy = made.data;

@@ -13,12 +13,12 @@ std::int64_t at_batch_6(const std::string& expression) {
   return evaluate({0, expression}, {{"s77", 6}, {"s1", 5}});
 }
 
-TEST(Size, a_number_is_itself) {
+TEST(Size, ANumberIsItself) {
   EXPECT_EQ(evaluate(7, {}), 7);
   EXPECT_TRUE(symbols_of(7).empty());
 }
 
-TEST(Size, expressions_are_worked_out) {
+TEST(Size, ExpressionsAreWorkedOut) {
   EXPECT_EQ(at_batch_6(kBatchSymbol), 6);
   EXPECT_EQ(at_batch_6("Mul(Integer(49), " + kBatchSymbol + ")"), 294);
   EXPECT_EQ(
@@ -36,20 +36,20 @@ TEST(Size, expressions_are_worked_out) {
       1);
 }
 
-TEST(Size, division_rounds_down_as_python_does) {
+TEST(Size, DivisionRoundsDownAsPythonDoes) {
   const std::string below = "Add(FloorDiv(Integer(-7), Integer(2)), 10)";
   EXPECT_EQ(evaluate({0, below}, {}), 6);
   EXPECT_EQ(evaluate({0, "Mod(Integer(-7), Integer(4))"}, {}), 1);
   EXPECT_EQ(evaluate({0, "Add(CeilDiv(Integer(-7), 2), 10)"}, {}), 7);
 }
 
-TEST(Size, its_symbols_are_found) {
+TEST(Size, ItsSymbolsAreFound) {
   const Size size{
       0, "Mul(Symbol('s1'), FloorDiv(" + kBatchSymbol + ", Integer(2)))"};
   EXPECT_EQ(symbols_of(size), (std::vector<std::string>{"s1", "s77"}));
 }
 
-TEST(Size, what_cannot_be_worked_out_is_an_error) {
+TEST(Size, WhatCannotBeWorkedOutIsAnError) {
   const std::vector<std::string> bad{
       "Symbol('s9')",
       "Symbol('s77'",
@@ -69,14 +69,14 @@ TEST(Size, what_cannot_be_worked_out_is_an_error) {
     EXPECT_THROW(at_batch_6(text), Error) << text;
 }
 
-TEST(Size, deep_nesting_ends_with_an_error_and_not_the_stack) {
+TEST(Size, DeepNestingEndsWithAnErrorAndNotTheStack) {
   std::string deep;
   for (int i = 0; i < 100000; ++i)
     deep += "Add(";
   EXPECT_THROW(at_batch_6(deep), Error);
 }
 
-TEST(Size, a_linear_size_is_what_it_says) {
+TEST(Size, ALinearSizeIsWhatItSays) {
   const Size size = linear_size("s77", 2, 49, 1);
   EXPECT_EQ(size.value, 99);
   EXPECT_EQ(evaluate(size, {{"s77", 10}}), 491);
@@ -84,7 +84,7 @@ TEST(Size, a_linear_size_is_what_it_says) {
   EXPECT_EQ(linear_size("s77", 2, 1, 0), Size(2, kBatchSymbol));
 }
 
-TEST(Size, it_reads_well) {
+TEST(Size, ItReadsWell) {
   EXPECT_EQ(size_text(12), "12");
   EXPECT_EQ(size_text(linear_size("s77", 2, 1, 0)), "s77");
   EXPECT_EQ(size_text(linear_size("s77", 2, 49, 0)), "49*s77");

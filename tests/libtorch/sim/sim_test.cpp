@@ -90,7 +90,7 @@ void forget_gradients(Net& net) {
     each.mutable_grad() = at::Tensor();
 }
 
-TEST_F(Sim, is_called_sim) {
+TEST_F(Sim, IsCalledSim) {
   EXPECT_EQ(name_of(device_), "sim");
   EXPECT_EQ(name_of(at::Device("cpu")), "cpu");
   const DeviceTrial trial = try_device("sim");
@@ -131,7 +131,7 @@ void expect_same(
   }
 }
 
-TEST_F(Sim, trains_with_the_bits_of_the_cpu) {
+TEST_F(Sim, TrainsWithTheBitsOfTheCpu) {
   const auto sgd = torch::optim::SGDOptions(0.1).momentum(0.9);
   expect_same(
       trained<torch::optim::SGD>(device_, sgd),
@@ -142,7 +142,7 @@ TEST_F(Sim, trains_with_the_bits_of_the_cpu) {
       trained<torch::optim::Adam>(at::kCPU, adam));
 }
 
-TEST_F(Sim, draws_the_random_numbers_of_the_cpu) {
+TEST_F(Sim, DrawsTheRandomNumbersOfTheCpu) {
   at::manual_seed(3);
   const at::Tensor there = at::dropout(at::ones({100}, device_), 0.5, true);
   at::manual_seed(3);
@@ -150,7 +150,7 @@ TEST_F(Sim, draws_the_random_numbers_of_the_cpu) {
   EXPECT_TRUE(at::equal(there.to(at::kCPU), here));
 }
 
-TEST_F(Sim, counts_what_a_step_moves_and_runs) {
+TEST_F(Sim, CountsWhatAStepMovesAndRuns) {
   Net net = net_on(device_);
   const auto [images, labels] = batch(16);
   const auto step = [&] {
@@ -183,7 +183,7 @@ TEST_F(Sim, counts_what_a_step_moves_and_runs) {
 }
 
 // Two sizes tell the bytes of every other.
-TEST_F(Sim, peaks_grow_with_the_batch_by_the_same_bytes_a_sample) {
+TEST_F(Sim, PeaksGrowWithTheBatchByTheSameBytesASample) {
   Net net = net_on(device_);
   const auto peak = [&](int samples) {
     forget_gradients(net);
@@ -197,7 +197,7 @@ TEST_F(Sim, peaks_grow_with_the_batch_by_the_same_bytes_a_sample) {
   EXPECT_EQ(peak(64), peak(8) + 56 * a_sample);
 }
 
-TEST_F(Sim, runs_out_of_memory_in_forward_and_in_backward) {
+TEST_F(Sim, RunsOutOfMemoryInForwardAndInBackward) {
   Net net = net_on(device_);
   const std::uint64_t before = sim::counts().live_bytes;
   sim::Rules rules;
@@ -227,7 +227,7 @@ TEST_F(Sim, runs_out_of_memory_in_forward_and_in_backward) {
   EXPECT_LE(sim::counts().peak_bytes, rules.memory_bytes);
 }
 
-TEST_F(Sim, a_failure_at_any_allocation_leaves_nothing_behind) {
+TEST_F(Sim, AFailureAtAnyAllocationLeavesNothingBehind) {
   Net net = net_on(device_);
   loss_of(net, 4).backward();
   forget_gradients(net);
@@ -249,7 +249,7 @@ TEST_F(Sim, a_failure_at_any_allocation_leaves_nothing_behind) {
   EXPECT_LT(rules.fail_alloc, 200);
 }
 
-TEST_F(Sim, fails_once_or_from_then_on) {
+TEST_F(Sim, FailsOnceOrFromThenOn) {
   sim::Rules rules;
   rules.fail_alloc = 2;
   const auto made = [&] {
@@ -269,7 +269,7 @@ TEST_F(Sim, fails_once_or_from_then_on) {
   }
 }
 
-TEST_F(Sim, refuses_mixed_devices) {
+TEST_F(Sim, RefusesMixedDevices) {
   const at::Tensor there = at::ones({3}, device_);
   EXPECT_THAT(
       complaint([&] { there + at::ones({3}); }),
@@ -283,7 +283,7 @@ TEST_F(Sim, refuses_mixed_devices) {
   EXPECT_EQ(there.index({at::zeros({1}, at::kLong)}).numel(), 1);
 }
 
-TEST_F(Sim, has_float64_until_told_otherwise) {
+TEST_F(Sim, HasFloat64UntilToldOtherwise) {
   EXPECT_EQ(at::ones({2}, at::kDouble).to(device_).sum().item<double>(), 2);
   sim::Rules rules;
   rules.has_float64 = false;
@@ -296,7 +296,7 @@ TEST_F(Sim, has_float64_until_told_otherwise) {
       HasSubstr("float64"));
 }
 
-TEST_F(Sim, computes_wrong_numbers_in_the_operator_named) {
+TEST_F(Sim, ComputesWrongNumbersInTheOperatorNamed) {
   const at::Tensor ones = at::ones({2, 2}, device_);
   sim::Rules rules;
   rules.fault = "aten::mm:0.5";
@@ -317,7 +317,7 @@ TEST_F(Sim, computes_wrong_numbers_in_the_operator_named) {
   }
 }
 
-TEST_F(Sim, keeps_its_books_with_several_threads) {
+TEST_F(Sim, KeepsItsBooksWithSeveralThreads) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i)
     threads.emplace_back([&] {
@@ -333,7 +333,7 @@ TEST_F(Sim, keeps_its_books_with_several_threads) {
   EXPECT_EQ(sim::kernel_counts().at("aten::mm"), 200);
 }
 
-TEST_F(Sim, resizes_and_keeps_what_was_there) {
+TEST_F(Sim, ResizesAndKeepsWhatWasThere) {
   at::Tensor there = at::ones({2}, device_);
   there.resize_({4});
   EXPECT_EQ(sim::counts().live_bytes, 16U);

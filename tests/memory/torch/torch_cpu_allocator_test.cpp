@@ -68,7 +68,7 @@ TEST_F(CpuAllocator, TellsWhoTracesItWhatIsTakenAndGivenBack) {
   EXPECT_EQ(events[2].taken_at, 0U);
 }
 
-TEST_F(CpuAllocator, lets_older_tensors_be) {
+TEST_F(CpuAllocator, LetsOlderTensorsBe) {
   ASSERT_TRUE(made_first);
   at::Tensor old = older_than_the_allocator().clone();
   old.resize_({100'000}).fill_(2);
@@ -78,7 +78,7 @@ TEST_F(CpuAllocator, lets_older_tensors_be) {
   EXPECT_EQ(older.slice(0, 0, 1000).sum().item<float>(), 1000);
 }
 
-TEST_F(CpuAllocator, knows_live_and_peak_to_the_byte) {
+TEST_F(CpuAllocator, KnowsLiveAndPeakToTheByte) {
   EXPECT_EQ(live(), 0U);
   {
     const at::Tensor a = bytes(1001);
@@ -96,7 +96,7 @@ TEST_F(CpuAllocator, knows_live_and_peak_to_the_byte) {
   EXPECT_EQ(cpu_usage().blocks, before_.blocks);
 }
 
-TEST_F(CpuAllocator, aligns_as_libtorch_does) {
+TEST_F(CpuAllocator, AlignsAsLibtorchDoes) {
   for (std::int64_t size = 1; size < std::int64_t{20 * kMiB};
        size = size * 3 + 1) {
     const at::Tensor some = bytes(size);
@@ -105,7 +105,7 @@ TEST_F(CpuAllocator, aligns_as_libtorch_does) {
   }
 }
 
-TEST_F(CpuAllocator, uses_blocks_again) {
+TEST_F(CpuAllocator, UsesBlocksAgain) {
   const void* first = bytes(3 * kMiB).data_ptr();
   EXPECT_EQ(cpu_usage().pooled_bytes / kMiB, 3U);
   const at::Tensor same = bytes(3 * kMiB - 100);
@@ -115,7 +115,7 @@ TEST_F(CpuAllocator, uses_blocks_again) {
   EXPECT_EQ(recycled(), 1);
 }
 
-TEST_F(CpuAllocator, what_waits_is_bounded_by_what_was_held) {
+TEST_F(CpuAllocator, WhatWaitsIsBoundedByWhatWasHeld) {
   std::uint64_t most = 0;
   for (int i = 1; i < 200; ++i) { // as images of varying sizes
     bytes(kMiB / 8 * i % (9 * kMiB) + 1);
@@ -128,7 +128,7 @@ TEST_F(CpuAllocator, what_waits_is_bounded_by_what_was_held) {
   EXPECT_EQ(cpu_usage().held_bytes, before_.held_bytes);
 }
 
-TEST_F(CpuAllocator, refuses_what_goes_beyond_the_budget) {
+TEST_F(CpuAllocator, RefusesWhatGoesBeyondTheBudget) {
   const at::Tensor half = bytes(5 * kMiB);
   limit_cpu(cpu_usage().live_bytes + 5 * kMiB);
   try {
@@ -147,7 +147,7 @@ TEST_F(CpuAllocator, refuses_what_goes_beyond_the_budget) {
   bytes(1);
 }
 
-TEST_F(CpuAllocator, blocks_that_wait_make_room_within_the_budget) {
+TEST_F(CpuAllocator, BlocksThatWaitMakeRoomWithinTheBudget) {
   limit_cpu(cpu_usage().held_bytes + 10 * kMiB);
   for (int size = 1; size < 9; ++size) {
     bytes(size * kMiB);
@@ -155,7 +155,7 @@ TEST_F(CpuAllocator, blocks_that_wait_make_room_within_the_budget) {
   }
 }
 
-TEST_F(CpuAllocator, says_so_when_the_system_has_no_more) {
+TEST_F(CpuAllocator, SaysSoWhenTheSystemHasNoMore) {
   EXPECT_THROW(bytes(std::int64_t{1} << 60), c10::OutOfMemoryError);
   EXPECT_EQ(live(), 0U);
 }
@@ -167,7 +167,7 @@ at::Tensor step(const at::Tensor& x, const at::Tensor& w) {
   return made;
 }
 
-TEST_F(CpuAllocator, a_failure_at_any_allocation_leaves_nothing_behind) {
+TEST_F(CpuAllocator, AFailureAtAnyAllocationLeavesNothingBehind) {
   const at::Tensor x = at::ones({32, 64});
   const at::Tensor w = at::ones({64, 64}).requires_grad_();
   step(x, w);
@@ -190,7 +190,7 @@ TEST_F(CpuAllocator, a_failure_at_any_allocation_leaves_nothing_behind) {
   EXPECT_LT(n, 100);
 }
 
-TEST_F(CpuAllocator, fails_once_or_from_then_on_and_never_in_a_commit) {
+TEST_F(CpuAllocator, FailsOnceOrFromThenOnAndNeverInACommit) {
   const auto given = [] {
     try {
       bytes(1);
@@ -207,7 +207,7 @@ TEST_F(CpuAllocator, fails_once_or_from_then_on_and_never_in_a_commit) {
   }
 }
 
-TEST_F(CpuAllocator, what_waits_is_released_and_its_size_forgotten) {
+TEST_F(CpuAllocator, WhatWaitsIsReleasedAndItsSizeForgotten) {
   const at::Tensor kept = bytes(kMiB);
   bytes(64 * kMiB);
   EXPECT_GT(cpu_usage().pooled_bytes, 60U * kMiB);
@@ -220,7 +220,7 @@ TEST_F(CpuAllocator, what_waits_is_released_and_its_size_forgotten) {
   EXPECT_LT(cpu_usage().pooled_bytes, 4U * kMiB);
 }
 
-TEST_F(CpuAllocator, keeps_its_books_with_several_threads) {
+TEST_F(CpuAllocator, KeepsItsBooksWithSeveralThreads) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i)
     threads.emplace_back([i] {
@@ -238,7 +238,7 @@ TEST_F(CpuAllocator, keeps_its_books_with_several_threads) {
   EXPECT_EQ(live(), 0U);
 }
 
-TEST_F(CpuAllocator, computes_the_same_bits) {
+TEST_F(CpuAllocator, ComputesTheSameBits) {
   at::manual_seed(1);
   const at::Tensor x = at::randn({64, 32});
   const at::Tensor w = at::randn({32, 32}).requires_grad_();

@@ -24,7 +24,7 @@ at::Tensor attended(
   return at::matmul(at::softmax(scores, -1), v);
 }
 
-TEST(Attention, is_softmax_of_scaled_products) {
+TEST(Attention, IsSoftmaxOfScaledProducts) {
   at::manual_seed(4);
   const auto type = at::TensorOptions(at::kDouble);
   const at::Tensor q = at::randn({2, 4, 3, 8}, type);
@@ -64,7 +64,7 @@ TEST(Attention, is_softmax_of_scaled_products) {
           usual)));
 }
 
-TEST(Attention, of_a_row_that_may_see_nothing_is_zero_and_so_its_gradient) {
+TEST(Attention, OfARowThatMaySeeNothingIsZeroAndSoItsGradient) {
   const at::Tensor q = at::randn({1, 1, 2, 4}).requires_grad_();
   const at::Tensor k = at::randn({1, 1, 3, 4});
   const at::Tensor mask =
@@ -75,7 +75,7 @@ TEST(Attention, of_a_row_that_may_see_nothing_is_zero_and_so_its_gradient) {
   EXPECT_TRUE(q.grad().isfinite().all().item<bool>());
 }
 
-TEST(Decompositions, agree_with_what_they_stand_for) {
+TEST(Decompositions, AgreeWithWhatTheyStandFor) {
   const auto run = [](const SmallGraph& graph, const at::Tensor& x) {
     return GraphModule(graph.finish()).forward({x});
   };

@@ -183,7 +183,7 @@ DirectOutcome run(const Case& asked, bool direct) {
   return outcome;
 }
 
-TEST(DirectCalls, give_the_bits_of_the_boxed_ones) {
+TEST(DirectCalls, GiveTheBitsOfTheBoxedOnes) {
   for (const auto& asked : cases()) {
     const DirectOutcome direct = run(asked, true);
     const DirectOutcome boxed = run(asked, false);
@@ -197,7 +197,7 @@ TEST(DirectCalls, give_the_bits_of_the_boxed_ones) {
   }
 }
 
-TEST(DirectCalls, are_all_compared) {
+TEST(DirectCalls, AreAllCompared) {
   std::set<std::string> compared;
   for (const auto& asked : cases())
     compared.insert(asked.op);

@@ -55,7 +55,7 @@ std::string input_refusal(const graph::Program& program) {
   return "taken";
 }
 
-TEST(Inputs, of_another_kind_are_refused_in_one_sentence) {
+TEST(Inputs, OfAnotherKindAreRefusedInOneSentence) {
   GraphModule module(linear().finish());
   const std::string expected =
       "input x is expected as float32 [batch, 3, 4, 4], given as ";
@@ -81,7 +81,7 @@ TEST(Inputs, of_another_kind_are_refused_in_one_sentence) {
   EXPECT_EQ(input_refusal(module, {at::zeros({1, 3, 4, 4})}), "taken");
 }
 
-TEST(Inputs, of_another_batch_than_a_fixed_one_are_explained) {
+TEST(Inputs, OfAnotherBatchThanAFixedOneAreExplained) {
   SmallGraph graph;
   graph.input("x", {4, 3})
       .node("aten.relu.default", "y", {{"self", tensor("x")}});
@@ -93,7 +93,7 @@ TEST(Inputs, of_another_batch_than_a_fixed_one_are_explained) {
           HasSubstr("dynamic_shapes")));
 }
 
-TEST(Inputs, that_share_a_size_must_agree) {
+TEST(Inputs, ThatShareASizeMustAgree) {
   SmallGraph graph;
   graph.input("x", {-1, 3})
       .input("z", {-1, 3})
@@ -108,7 +108,7 @@ TEST(Inputs, that_share_a_size_must_agree) {
                 "[5, 3], but batch was 4 before"));
 }
 
-TEST(Operators, that_fail_name_module_line_and_shapes) {
+TEST(Operators, ThatFailNameModuleLineAndShapes) {
   SmallGraph graph = linear();
   graph.in_module("tail").node(
       "aten.view.default", "z", {{"self", tensor("y")}, {"size", Ints{7, 7}}});
@@ -121,7 +121,7 @@ TEST(Operators, that_fail_name_module_line_and_shapes) {
           HasSubstr("is invalid for input of size 120")));
 }
 
-TEST(Operators, that_know_no_float16_say_what_to_export) {
+TEST(Operators, ThatKnowNoFloat16SayWhatToExport) {
   SmallGraph graph;
   graph.input("x", {-1, 3})
       .node(
@@ -138,7 +138,7 @@ TEST(Operators, that_know_no_float16_say_what_to_export) {
   EXPECT_THAT(said, HasSubstr("torch.bfloat16"));
 }
 
-TEST(Operators, that_lack_memory_keep_their_type_and_text) {
+TEST(Operators, ThatLackMemoryKeepTheirTypeAndText) {
   SmallGraph huge;
   huge.input("x", {-1})
       .node(
@@ -160,7 +160,7 @@ TEST(Operators, that_lack_memory_keep_their_type_and_text) {
   }
 }
 
-TEST(Operators, thrown_by_hooks_and_kernels_pass_through) {
+TEST(Operators, ThrownByHooksAndKernelsPassThrough) {
   struct Interrupted {};
   GraphModule module(linear().finish());
   NodeHooks hooks;
@@ -172,7 +172,7 @@ TEST(Operators, thrown_by_hooks_and_kernels_pass_through) {
   EXPECT_THROW(module.forward({at::zeros({2, 3, 4, 4})}), std::runtime_error);
 }
 
-TEST(Operators, that_this_libtorch_lacks_are_refused_before_anything_runs) {
+TEST(Operators, ThatThisLibtorchLacksAreRefusedBeforeAnythingRuns) {
   SmallGraph graph = linear();
   graph.node("aten.from_the_future.default", "z", {{"self", tensor("y")}});
   EXPECT_THAT(
@@ -186,7 +186,7 @@ TEST(Operators, that_this_libtorch_lacks_are_refused_before_anything_runs) {
   EXPECT_THAT(input_refusal(foreign.finish()), HasSubstr("extension"));
 }
 
-TEST(Operators, with_arguments_that_this_libtorch_lacks_are_refused) {
+TEST(Operators, WithArgumentsThatThisLibtorchLacksAreRefused) {
   SmallGraph graph = linear();
   graph.node(
       "aten.relu.default", "z", {{"self", tensor("y")}, {"steepness", kTwo}});
@@ -215,7 +215,7 @@ double computed(const std::string& op, const SmallGraph::Arguments& arguments) {
   return GraphModule(graph.finish()).forward({at::zeros({6})}).item<double>();
 }
 
-TEST(Numbers, are_computed_as_python_does) {
+TEST(Numbers, AreComputedAsPythonDoes) {
   const NumberName n{"n"};
   const auto minus_four = std::int64_t{-4};
   const std::vector<std::pair<const char*, double>> with_minus_four{
@@ -247,7 +247,7 @@ TEST(Numbers, are_computed_as_python_does) {
       Error);
 }
 
-TEST(Numbers, stand_in_sizes_and_for_tensors) {
+TEST(Numbers, StandInSizesAndForTensors) {
   SmallGraph graph;
   graph.input("x", {-1, 4})
       .number(
@@ -271,7 +271,7 @@ TEST(Numbers, stand_in_sizes_and_for_tensors) {
   EXPECT_TRUE(at::allclose(y, at::full({5, 2, 2}, 0.2)));
 }
 
-TEST(Numbers, that_an_export_asserts_are_looked_at) {
+TEST(Numbers, ThatAnExportAssertsAreLookedAt) {
   SmallGraph graph;
   graph.input("x", {-1})
       .number(
@@ -293,7 +293,7 @@ TEST(Numbers, that_an_export_asserts_are_looked_at) {
       input_refusal(module, {at::zeros({3})}), HasSubstr("too many rows"));
 }
 
-TEST(Index, takes_lists_with_holes) {
+TEST(Index, TakesListsWithHoles) {
   SmallGraph graph;
   graph.input("x", {-1, 3})
       .buffer("rows", at::tensor({2, 0}, at::kLong))
@@ -309,7 +309,7 @@ TEST(Index, takes_lists_with_holes) {
   EXPECT_TRUE(at::equal(y, x.index_select(1, at::tensor({2, 0}, at::kLong))));
 }
 
-TEST(Hooks, see_every_node_with_its_results) {
+TEST(Hooks, SeeEveryNodeWithItsResults) {
   SmallGraph graph = linear();
   graph.node("aten.relu.default", "z", {{"self", tensor("y")}});
   GraphModule module(graph.finish());
@@ -337,7 +337,7 @@ TEST(Hooks, see_every_node_with_its_results) {
   EXPECT_EQ(seen.size(), 4U);
 }
 
-TEST(Values, are_let_go_at_their_last_use) {
+TEST(Values, AreLetGoAtTheirLastUse) {
   SmallGraph graph = linear();
   graph.node("aten.relu.default", "z", {{"self", tensor("y")}})
       .node("aten.tanh.default", "t", {{"self", tensor("z")}});
@@ -360,7 +360,7 @@ TEST(Values, are_let_go_at_their_last_use) {
   module.forward({at::zeros({2, 3, 4, 4})});
 }
 
-TEST(Kernels, handed_in_run_instead) {
+TEST(Kernels, HandedInRunInstead) {
   SmallGraph graph = linear();
   graph.node(
       "temper.scaled_relu.default",
@@ -383,7 +383,7 @@ TEST(Kernels, handed_in_run_instead) {
       input_refusal(graph.finish()), HasSubstr("temper.scaled_relu.default"));
 }
 
-TEST(Outputs, of_functional_graphs_move_buffers) {
+TEST(Outputs, OfFunctionalGraphsMoveBuffers) {
   SmallGraph graph;
   graph.input("x", {-1})
       .buffer("count", at::zeros({1}))
@@ -401,7 +401,7 @@ TEST(Outputs, of_functional_graphs_move_buffers) {
   EXPECT_EQ(module.tensor("count").item<double>(), 2);
 }
 
-TEST(Program, comes_back_with_the_weights_as_they_are) {
+TEST(Program, ComesBackWithTheWeightsAsTheyAre) {
   GraphModule module(linear().finish());
   {
     const at::NoGradGuard no_grad;

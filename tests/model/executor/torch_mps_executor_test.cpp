@@ -42,7 +42,7 @@ graph::Program small_network() {
   return graph.finish();
 }
 
-TEST(ExecutorOnMps, trains_as_on_the_cpu) {
+TEST(ExecutorOnMps, TrainsAsOnTheCpu) {
   GraphModule there(small_network());
   GraphModule here(small_network());
   there.to(kMps);
@@ -63,7 +63,7 @@ TEST(ExecutorOnMps, trains_as_on_the_cpu) {
   EXPECT_TRUE(at::equal(tensor_of(program.weights.at("w")), here.tensor("w")));
 }
 
-TEST(ExecutorOnMps, says_when_an_input_is_elsewhere) {
+TEST(ExecutorOnMps, SaysWhenAnInputIsElsewhere) {
   GraphModule module(small_network());
   module.to(kMps);
   try {
@@ -76,7 +76,7 @@ TEST(ExecutorOnMps, says_when_an_input_is_elsewhere) {
   }
 }
 
-TEST(ExecutorOnMps, keeps_the_text_of_a_lack_of_memory) {
+TEST(ExecutorOnMps, KeepsTheTextOfALackOfMemory) {
   GraphModule module(small_network());
   module.to(kMps);
   const at::Tensor x = at::zeros({3, 4}).to(kMps);

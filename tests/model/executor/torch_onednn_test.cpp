@@ -10,7 +10,7 @@ namespace temper::model {
 namespace {
 
 // On a processor with AMX this ended the process.
-TEST(Onednn, convolutions_in_half_precision_come_back) {
+TEST(Onednn, ConvolutionsInHalfPrecisionComeBack) {
   ZooOptions zoo;
   zoo.name = "cnn";
   zoo.image_size = 8;
@@ -24,7 +24,7 @@ TEST(Onednn, convolutions_in_half_precision_come_back) {
   EXPECT_EQ(result[0][0][8][8].item<float>(), 16 * 9);
 }
 
-TEST(Onednn, version_two_is_kept_from_tiles) {
+TEST(Onednn, VersionTwoIsKeptFromTiles) {
   using GetVersion = const int* (*)(); // the first of its fields
   using GetIsa = int (*)();
   const auto version =

@@ -72,7 +72,7 @@ TEST_F(Preparation, IsDoneAgainForAnotherType) {
 
 // A parameter that came in another type than the first takes the module's:
 // the plans stay, and see it.
-TEST(Weights, of_another_type_are_seen_by_the_plans_that_stay) {
+TEST(Weights, OfAnotherTypeAreSeenByThePlansThatStay) {
   SmallGraph graph;
   graph.input("x", {-1, 4})
       .parameter("w", at::ones({2, 4}))

@@ -102,7 +102,7 @@ int nodes_again(const graph::Program& program, const at::Tensor& x) {
   return again;
 }
 
-TEST(Recompute, of_a_resnet_keeps_every_bit_and_less_memory) {
+TEST(Recompute, OfAResnetKeepsEveryBitAndLessMemory) {
   ZooOptions options;
   options.name = "resnet18";
   options.stem = "cifar";
@@ -119,7 +119,7 @@ TEST(Recompute, of_a_resnet_keeps_every_bit_and_less_memory) {
   EXPECT_GT(nodes_again(marked, x), 100);
 }
 
-TEST(Recompute, of_a_transformer_keeps_every_bit_with_dropout) {
+TEST(Recompute, OfATransformerKeepsEveryBitWithDropout) {
   ZooOptions options;
   options.name = "gpt_tiny";
   options.context = 16;
@@ -165,7 +165,7 @@ void expect_recompute_changes_nothing(const SmallGraph& graph, int again) {
   EXPECT_EQ(nodes_again(marked, x), again);
 }
 
-TEST(Recompute, moves_statistics_once_and_drops_the_same) {
+TEST(Recompute, MovesStatisticsOnceAndDropsTheSame) {
   SmallGraph graph = small();
   add_linear(graph, "h", "x");
   graph.in_module("block", 0)
@@ -190,7 +190,7 @@ TEST(Recompute, moves_statistics_once_and_drops_the_same) {
   expect_recompute_changes_nothing(graph, 2 * 4);
 }
 
-TEST(Recompute, adds_the_gradients_of_many_uses_in_the_same_order) {
+TEST(Recompute, AddsTheGradientsOfManyUsesInTheSameOrder) {
   SmallGraph graph = small();
   add_linear(graph, "h", "x");
   graph.in_module("block", 0);
@@ -217,7 +217,7 @@ TEST(Recompute, adds_the_gradients_of_many_uses_in_the_same_order) {
   expect_recompute_changes_nothing(graph, 2 * 3);
 }
 
-TEST(Recompute, leaves_out_what_writes_over_its_input) {
+TEST(Recompute, LeavesOutWhatWritesOverItsInput) {
   SmallGraph graph = small();
   add_linear(graph, "h", "x");
   graph.in_module("block", 0)
@@ -230,7 +230,7 @@ TEST(Recompute, leaves_out_what_writes_over_its_input) {
   expect_recompute_changes_nothing(graph, 2 * 2);
 }
 
-TEST(Recompute, is_not_done_when_its_input_is_written_over_later) {
+TEST(Recompute, IsNotDoneWhenItsInputIsWrittenOverLater) {
   SmallGraph graph = small();
   add_linear(graph, "h", "x");
   graph.in_module("block", 0)
@@ -243,7 +243,7 @@ TEST(Recompute, is_not_done_when_its_input_is_written_over_later) {
   expect_recompute_changes_nothing(graph, 0);
 }
 
-TEST(Recompute, hands_views_on_as_they_are) {
+TEST(Recompute, HandsViewsOnAsTheyAre) {
   SmallGraph graph = small();
   add_linear(graph, "h", "x");
   graph.in_module("block", 0)
@@ -263,7 +263,7 @@ TEST(Recompute, hands_views_on_as_they_are) {
   expect_recompute_changes_nothing(graph, 0);
 }
 
-TEST(Recompute, knows_the_sizes_of_the_batch_again) {
+TEST(Recompute, KnowsTheSizesOfTheBatchAgain) {
   SmallGraph graph = small();
   graph.number(
       "aten.sym_size.int",
@@ -288,7 +288,7 @@ TEST(Recompute, knows_the_sizes_of_the_batch_again) {
   expect_recompute_changes_nothing(graph, 2 * 4);
 }
 
-TEST(Recompute, is_skipped_where_no_gradient_is_asked_for) {
+TEST(Recompute, IsSkippedWhereNoGradientIsAskedFor) {
   SmallGraph graph = small();
   graph.in_module("block", 0);
   add_linear(graph, "h", "x");

@@ -138,7 +138,7 @@ constexpr double kMobileNetEvalLoss = 2.200641555;
 
 class SharedExports : public testing::TestWithParam<const char*> {};
 
-TEST_P(SharedExports, train_as_in_python) {
+TEST_P(SharedExports, TrainAsInPython) {
   const fs::path folder = shared_pt2();
   if (!fs::exists(folder / "expected.json"))
     GTEST_SKIP() << "no exported networks in " << folder.string();
@@ -192,7 +192,7 @@ const fs::path kFixtures = tests::fixtures() / "pt2";
 
 class Fixtures : public testing::TestWithParam<const char*> {};
 
-TEST_P(Fixtures, train_as_in_python) {
+TEST_P(Fixtures, TrainAsInPython) {
   const std::string name = GetParam();
   // bfloat16 rounds to 2^-8, and other versions add up in another order.
   const auto within = [&](double tolerance) {
@@ -267,7 +267,7 @@ INSTANTIATE_TEST_SUITE_P(
         "hard_batch"),
     [](const auto& name) { return std::string(name.param); });
 
-TEST(Exports, run_at_another_batch_than_the_example) {
+TEST(Exports, RunAtAnotherBatchThanTheExample) {
   GraphModule module(graph::read_pt2(kFixtures / "attention.pt2"));
   module.set_training(false);
   const at::Tensor words = at::randint(0, 11, {9, 6});
@@ -278,7 +278,7 @@ TEST(Exports, run_at_another_batch_than_the_example) {
   expect_near(one, all.slice(0, 3, 4), 1e-6, "one of nine");
 }
 
-TEST(Exports, of_one_batch_are_used_with_any) {
+TEST(Exports, OfOneBatchAreUsedWithAny) {
   GraphModule module(graph::read_pt2(kFixtures / "hard_batch.pt2"));
   const at::Tensor images = at::randn({10, 2, 6, 6});
   EXPECT_ANY_THROW(module.forward({images})); // in training all would count
@@ -293,7 +293,7 @@ TEST(Exports, of_one_batch_are_used_with_any) {
   expect_near(all.slice(0, 8), filled.slice(0, 0, 2), 0, "the last two of ten");
 }
 
-TEST(Exports, keep_no_trace_of_what_needs_no_gradient) {
+TEST(Exports, KeepNoTraceOfWhatNeedsNoGradient) {
   GraphModule module(graph::read_pt2(kFixtures / "no_grad.pt2"));
   const at::Tensor row = at::randn({4, 6});
   module.forward({row}).sum().backward();
@@ -304,7 +304,7 @@ TEST(Exports, keep_no_trace_of_what_needs_no_gradient) {
     EXPECT_FALSE(buffer.tensor.requires_grad()) << buffer.name;
 }
 
-TEST(Exports, keep_what_is_tied_and_what_is_frozen) {
+TEST(Exports, KeepWhatIsTiedAndWhatIsFrozen) {
   GraphModule module(graph::read_pt2(kFixtures / "tied.pt2"));
   EXPECT_TRUE(
       module.tensor("embed.weight").is_same(module.tensor("head.weight")));
@@ -325,7 +325,7 @@ TEST(Exports, keep_what_is_tied_and_what_is_frozen) {
       again.weights.at("head.weight").bytes);
 }
 
-TEST(Exports, keep_integer_buffers_in_another_floating_type) {
+TEST(Exports, KeepIntegerBuffersInAnotherFloatingType) {
   GraphModule module(graph::read_pt2(kFixtures / "cnn.pt2"));
   module.to(at::kDouble);
   EXPECT_EQ(module.tensor("norm.num_batches_tracked").scalar_type(), at::kLong);

@@ -5,7 +5,7 @@
 namespace temper::model {
 namespace {
 
-TEST(Module, a_model_is_opaque_unless_it_says_otherwise) {
+TEST(Module, AModelIsOpaqueUnlessItSaysOtherwise) {
   struct Opaque : Module {
     at::Tensor forward(const std::vector<at::Tensor>& inputs) override {
       return inputs.at(0);

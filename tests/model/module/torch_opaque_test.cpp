@@ -76,12 +76,12 @@ void expect_module_manners(Module& module) {
   EXPECT_THROW(module.to(at::kLong), Error);
 }
 
-TEST(Opaque, nn_modules_train_and_evaluate) {
+TEST(Opaque, NnModulesTrainAndEvaluate) {
   const auto module = make_opaque(std::make_shared<NormNet>());
   expect_module_manners(*module);
 }
 
-TEST(Opaque, nn_modules_take_what_their_forward_takes) {
+TEST(Opaque, NnModulesTakeWhatTheirForwardTakes) {
   const at::Tensor one = at::ones({2});
   const auto two = make_opaque(std::make_shared<TwoInputs>());
   EXPECT_TRUE(at::equal(two->forward({one, one}), one * 2));
@@ -89,7 +89,7 @@ TEST(Opaque, nn_modules_take_what_their_forward_takes) {
   EXPECT_TRUE(at::equal(list->forward({one, one, one}), one * 3));
 }
 
-TEST(Opaque, torchscript_files_train_and_evaluate) {
+TEST(Opaque, TorchscriptFilesTrainAndEvaluate) {
   // What torch.jit.script would have written.
   torch::jit::Module norm("BatchNorm");
   norm.register_parameter("weight", at::ones({4}).requires_grad_(), false);
@@ -127,7 +127,7 @@ TEST(Opaque, torchscript_files_train_and_evaluate) {
 }
 
 // The interpreter throws a traceback of many lines, which is no c10::Error.
-TEST(Opaque, inputs_of_another_size_are_refused_in_a_sentence) {
+TEST(Opaque, InputsOfAnotherSizeAreRefusedInASentence) {
   torch::jit::Module net("Net");
   net.register_parameter("weight", at::randn({3, 4}).requires_grad_(), false);
   net.register_attribute("training", c10::BoolType::get(), true);
@@ -154,7 +154,7 @@ TEST(Opaque, inputs_of_another_size_are_refused_in_a_sentence) {
   }
 }
 
-TEST(Opaque, a_file_that_is_no_torchscript_is_refused_in_a_sentence) {
+TEST(Opaque, AFileThatIsNoTorchscriptIsRefusedInASentence) {
   const auto path = temporary("weights.pth");
   std::ofstream(path) << "not a network";
   try {

@@ -28,7 +28,7 @@ Fill fill_of(const graph::Blueprint& net, const char* name) {
   return net.fills.at(name);
 }
 
-TEST(Init, resnet_starts_as_torchvisions_does) {
+TEST(Init, ResnetStartsAsTorchvisionsDoes) {
   const graph::Blueprint net = resnet18(image_settings());
   // Kaiming's normal over the outputs: 64 channels of 7x7.
   EXPECT_EQ(fill_of(net, "conv1.weight"), graph::normal(std::sqrt(2.0 / 3136)));
@@ -44,7 +44,7 @@ TEST(Init, resnet_starts_as_torchvisions_does) {
   EXPECT_EQ(fill_of(net, "fc.bias"), graph::uniform(1 / std::sqrt(512.0)));
 }
 
-TEST(Init, mobilenet_starts_as_torchvisions_does) {
+TEST(Init, MobilenetStartsAsTorchvisionsDoes) {
   const graph::Blueprint net = mobilenet_v2(image_settings());
   // A depthwise convolution's fan out counts all its channels.
   EXPECT_EQ(
@@ -54,7 +54,7 @@ TEST(Init, mobilenet_starts_as_torchvisions_does) {
   EXPECT_EQ(fill_of(net, "classifier.1.bias"), graph::constant(0));
 }
 
-TEST(Init, vit_starts_as_timms_does) {
+TEST(Init, VitStartsAsTimmsDoes) {
   const graph::Blueprint net = vit_tiny(image_settings());
   const Fill narrow = graph::truncated_normal(0.02, 2);
   EXPECT_EQ(fill_of(net, "pos_embed"), narrow);
@@ -69,7 +69,7 @@ TEST(Init, vit_starts_as_timms_does) {
   EXPECT_EQ(fill_of(net, "norm.weight"), graph::constant(1));
 }
 
-TEST(Init, gpt_starts_as_gpt_2_does) {
+TEST(Init, GptStartsAsGpt2Does) {
   const graph::Blueprint net = gpt_tiny(image_settings());
   const Fill residual = graph::normal(0.02 / std::sqrt(8.0));
   EXPECT_EQ(fill_of(net, "transformer.wte.weight"), graph::normal(0.02));
@@ -82,7 +82,7 @@ TEST(Init, gpt_starts_as_gpt_2_does) {
       fill_of(net, "transformer.h.3.mlp.c_proj.bias"), graph::constant(0));
 }
 
-TEST(Init, small_networks_start_as_pytorchs_layers_do) {
+TEST(Init, SmallNetworksStartAsPytorchsLayersDo) {
   EXPECT_EQ(
       fill_of(cnn(image_settings()), "conv.weight"),
       graph::uniform(1 / std::sqrt(27.0)));
@@ -92,7 +92,7 @@ TEST(Init, small_networks_start_as_pytorchs_layers_do) {
   EXPECT_EQ(fill_of(mlp(image_settings()), "head.bias"), graph::uniform(0.25));
 }
 
-TEST(Init, every_weight_is_drawn_under_its_own_name) {
+TEST(Init, EveryWeightIsDrawnUnderItsOwnName) {
   const graph::Program net = initialise(mlp(image_settings()), 7);
   graph::validate(net);
   const graph::TensorData& bias = net.weights.at("hidden.0.bias");
@@ -107,7 +107,7 @@ TEST(Init, every_weight_is_drawn_under_its_own_name) {
       bias.bytes.get(), bias.bytes.get() + bias.byte_count, again.bytes.get()));
 }
 
-TEST(Init, a_network_beyond_all_memory_is_refused_before_it_is_made) {
+TEST(Init, ANetworkBeyondAllMemoryIsRefusedBeforeItIsMade) {
   ZooSettings vast = image_settings();
   vast.widths = {1'000'000, 1'000'000};
   EXPECT_THROW(initialise(mlp(vast), 0), Error);

@@ -177,13 +177,13 @@ void check_case(
 
 class TorchZoo : public testing::TestWithParam<ZooCase> {};
 
-TEST_P(TorchZoo, computes_what_pytorch_computes_in_float64) {
+TEST_P(TorchZoo, ComputesWhatPytorchComputesInFloat64) {
   check_case(GetParam(), at::kDouble, {1e-9, 1e-9, 1e-8});
 }
 
 // Where the statistics of a few values amplify rounding, PyTorch's own float32
 // is farther from the truth than that; then ours may be about as far.
-TEST_P(TorchZoo, computes_what_pytorch_computes_in_float32) {
+TEST_P(TorchZoo, ComputesWhatPytorchComputesInFloat32) {
   constexpr double kAbout = 4;
   const json& pytorch = GetParam().expected.at("float32");
   const auto allowed = [&](const char* what, double goal) {

@@ -61,7 +61,7 @@ const graph::Node* find_op(const graph::Graph& net, const std::string& op) {
   return nullptr;
 }
 
-TEST(Zoo, parameter_counts_are_torchvisions_and_timms) {
+TEST(Zoo, ParameterCountsAreTorchvisionsAndTimms) {
   EXPECT_EQ(
       parameter_count(blueprint({.name = "mobilenet_v2"}).graph), 3'504'872);
   EXPECT_EQ(parameter_count(blueprint({.name = "resnet18"}).graph), 11'689'512);
@@ -70,7 +70,7 @@ TEST(Zoo, parameter_counts_are_torchvisions_and_timms) {
   EXPECT_EQ(parameter_count(blueprint({.name = "vit_tiny"}).graph), 5'717'416);
 }
 
-TEST(Zoo, names_shapes_and_order_of_the_state_are_pytorchs) {
+TEST(Zoo, NamesShapesAndOrderOfTheStateArePytorchs) {
   const auto cases = zoo_cases();
   ASSERT_GE(cases.size(), 15U);
   for (const ZooCase& each : cases) {
@@ -94,7 +94,7 @@ TEST(Zoo, names_shapes_and_order_of_the_state_are_pytorchs) {
   }
 }
 
-TEST(Zoo, every_network_is_sound_at_any_batch) {
+TEST(Zoo, EveryNetworkIsSoundAtAnyBatch) {
   for (const ZooLine& line : zoo_lines()) {
     SCOPED_TRACE(line.name);
     const graph::Graph net = blueprint({.name = line.name}).graph;
@@ -112,7 +112,7 @@ TEST(Zoo, every_network_is_sound_at_any_batch) {
   }
 }
 
-TEST(Zoo, a_seed_is_a_network) {
+TEST(Zoo, ASeedIsANetwork) {
   const auto bytes = [](std::uint64_t seed) {
     const graph::Program net = build({.name = "cnn", .seed = seed});
     const graph::TensorData& weight = net.weights.at("fc.weight");
@@ -123,7 +123,7 @@ TEST(Zoo, a_seed_is_a_network) {
   EXPECT_NE(bytes(3), bytes(4));
 }
 
-TEST(Zoo, equal_options_give_equal_graphs) {
+TEST(Zoo, EqualOptionsGiveEqualGraphs) {
   const auto hash = [](const ZooOptions& options) {
     return hash_of(blueprint(options).graph);
   };
@@ -132,7 +132,7 @@ TEST(Zoo, equal_options_give_equal_graphs) {
   EXPECT_NE(hash({.name = "cnn"}), hash({.name = "cnn", .dropout = 0.5}));
 }
 
-TEST(Zoo, the_cifar_stem_keeps_small_images_large) {
+TEST(Zoo, TheCifarStemKeepsSmallImagesLarge) {
   const graph::Graph resnet =
       blueprint({.name = "resnet18", .stem = "cifar"}).graph;
   EXPECT_EQ(
@@ -148,7 +148,7 @@ TEST(Zoo, the_cifar_stem_keeps_small_images_large) {
       (std::vector<std::int64_t>{2, 1280, 2, 2}));
 }
 
-TEST(Zoo, widths_round_as_mobilenets_do) {
+TEST(Zoo, WidthsRoundAsMobilenetsDo) {
   EXPECT_EQ(scaled(32, 1), 32);
   EXPECT_EQ(scaled(32, 0.25), 8);
   EXPECT_EQ(scaled(16, 0.25), 8); // never below 8
@@ -157,7 +157,7 @@ TEST(Zoo, widths_round_as_mobilenets_do) {
   EXPECT_EQ(scaled(1280, 1.4), 1792);
 }
 
-TEST(Zoo, dropout_is_the_familys_own_unless_asked) {
+TEST(Zoo, DropoutIsTheFamilysOwnUnlessAsked) {
   const auto dropped = [](const ZooOptions& options) {
     const graph::Graph net = blueprint(options).graph;
     const graph::Node* node = find_op(net, "aten.dropout.default");
@@ -170,7 +170,7 @@ TEST(Zoo, dropout_is_the_familys_own_unless_asked) {
   EXPECT_EQ(dropped({.name = "gpt_tiny", .dropout = 0.1}), 0.1);
 }
 
-TEST(Zoo, patches_follow_the_image) {
+TEST(Zoo, PatchesFollowTheImage) {
   EXPECT_EQ(vit_patch(32), 4);
   EXPECT_EQ(vit_patch(64), 8);
   EXPECT_EQ(vit_patch(224), 16);
@@ -180,7 +180,7 @@ TEST(Zoo, patches_follow_the_image) {
       (std::vector<std::int64_t>{1, 65, 192}));
 }
 
-TEST(Zoo, mlp_takes_images_and_rows) {
+TEST(Zoo, MlpTakesImagesAndRows) {
   const graph::Program rows = build(
       {.name = "mlp",
        .classes = 3,
@@ -198,7 +198,7 @@ TEST(Zoo, mlp_takes_images_and_rows) {
       (std::vector<std::int64_t>{512, 784}));
 }
 
-TEST(Zoo, gpt_scores_every_character_at_every_place) {
+TEST(Zoo, GptScoresEveryCharacterAtEveryPlace) {
   const graph::Program net =
       build({.name = "gpt_tiny", .context = 32, .vocabulary = 50});
   EXPECT_EQ(net.graph.meta("x").dtype, graph::DType::kInt64);
@@ -210,7 +210,7 @@ TEST(Zoo, gpt_scores_every_character_at_every_place) {
   EXPECT_EQ(*attention->find("is_causal"), graph::Argument(true));
 }
 
-TEST(Zoo, an_unknown_name_answers_with_the_nearest) {
+TEST(Zoo, AnUnknownNameAnswersWithTheNearest) {
   EXPECT_EQ(
       error_of({.name = "resnet81"}),
       "[model] there is no model resnet81 in the zoo. | Did you mean "
@@ -222,7 +222,7 @@ TEST(Zoo, an_unknown_name_answers_with_the_nearest) {
   EXPECT_FALSE(in_zoo("vit_huge"));
 }
 
-TEST(Zoo, what_does_not_fit_is_refused_in_one_sentence) {
+TEST(Zoo, WhatDoesNotFitIsRefusedInOneSentence) {
   EXPECT_EQ(
       error_of({.name = "vit_tiny", .width = 0.5}),
       "[model] vit_tiny has no width to set. | Leave it out; it is an option "

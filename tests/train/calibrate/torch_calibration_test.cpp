@@ -52,7 +52,7 @@ class Calibration : public ::testing::Test {
   MakeEngine make_ = make_engine;
 };
 
-TEST_F(Calibration, measures_real_steps_and_remembers_them) {
+TEST_F(Calibration, MeasuresRealStepsAndRemembersThem) {
   const plan::Plan first = plan_settings(request());
   EXPECT_FALSE(first.remembered);
   ASSERT_FALSE(first.tried.empty());
@@ -64,7 +64,7 @@ TEST_F(Calibration, measures_real_steps_and_remembers_them) {
   EXPECT_EQ(second.setting(), first.setting());
 }
 
-TEST_F(Calibration, leaves_a_deterministic_run_to_its_config) {
+TEST_F(Calibration, LeavesADeterministicRunToItsConfig) {
   config_.deterministic = true;
   const plan::Plan plan = plan_settings(request());
   for (const plan::Tried& each : plan.tried)
@@ -75,7 +75,7 @@ TEST_F(Calibration, leaves_a_deterministic_run_to_its_config) {
 }
 
 // The frozen part is most of the work: its layout matters as much.
-TEST_F(Calibration, measures_a_run_with_a_frozen_part) {
+TEST_F(Calibration, MeasuresARunWithAFrozenPart) {
   config_.model.freeze = {"backbone"};
   const plan::Plan plan = plan_settings(request());
   ASSERT_FALSE(plan.tried.empty());
@@ -87,7 +87,7 @@ TEST_F(Calibration, measures_a_run_with_a_frozen_part) {
   EXPECT_TRUE(parity.agrees) << parity.parameter;
 }
 
-TEST_F(Calibration, a_step_that_takes_long_is_measured_on_a_part_of_a_batch) {
+TEST_F(Calibration, AStepThatTakesLongIsMeasuredOnAPartOfABatch) {
   const auto note = [&] {
     const auto rig = make_rig(request());
     rig->open({"cpu", plan::Layout::contiguous, 1, plan::Precision::fp32});
@@ -104,7 +104,7 @@ TEST_F(Calibration, a_step_that_takes_long_is_measured_on_a_part_of_a_batch) {
 
 // At their beginning deep networks with BatchNorm train on what bf16 rounds
 // away, and the gate says so; a plain one passes.
-TEST_F(Calibration, every_setting_of_the_cpu_passes_the_gate) {
+TEST_F(Calibration, EverySettingOfTheCpuPassesTheGate) {
   const auto deep = make_rig(request());
   EXPECT_TRUE(
       deep->open({"cpu", plan::Layout::channels_last, 1, plan::Precision::fp32})
@@ -130,7 +130,7 @@ TEST_F(Calibration, every_setting_of_the_cpu_passes_the_gate) {
 }
 
 // A task that is right in float32 and wrong with the channels last.
-TEST_F(Calibration, a_setting_with_other_gradients_is_rejected_by_name) {
+TEST_F(Calibration, ASettingWithOtherGradientsIsRejectedByName) {
   class Wrong final : public Engine {
    public:
     explicit Wrong(std::unique_ptr<Engine> right) : right_(std::move(right)) {}
@@ -189,7 +189,7 @@ TEST_F(Calibration, a_setting_with_other_gradients_is_rejected_by_name) {
 }
 
 // Bit for bit what a run with the same settings and no measuring computes.
-TEST_F(Calibration, leaves_no_trace) {
+TEST_F(Calibration, LeavesNoTrace) {
   const auto trained = [&](bool measure) {
     PlanRequest asked = request();
     if (measure) plan_settings(asked);

@@ -16,7 +16,7 @@ std::uint64_t mib(std::uint64_t count) {
   return count << 20;
 }
 
-TEST(StateCopies, there_are_all_of_them_where_there_is_room) {
+TEST(StateCopies, ThereAreAllOfThemWhereThereIsRoom) {
   for (const std::uint64_t room : {mib(0), mib(520), mib(10'000)}) {
     const auto made = copies_of_state({}, hundred_mib(), room);
     EXPECT_EQ(made.good_states, 2U);
@@ -25,7 +25,7 @@ TEST(StateCopies, there_are_all_of_them_where_there_is_room) {
   }
 }
 
-TEST(StateCopies, good_states_go_first_then_the_second_for_checkpoints) {
+TEST(StateCopies, GoodStatesGoFirstThenTheSecondForCheckpoints) {
   EXPECT_EQ(copies_of_state({}, hundred_mib(), mib(519)).good_states, 1U);
   EXPECT_EQ(copies_of_state({}, hundred_mib(), mib(419)).good_states, 0U);
   EXPECT_EQ(copies_of_state({}, hundred_mib(), mib(320)).checkpoints, 2U);
@@ -35,7 +35,7 @@ TEST(StateCopies, good_states_go_first_then_the_second_for_checkpoints) {
   EXPECT_EQ(least.bytes, mib(100));
 }
 
-TEST(StateCopies, who_wants_no_good_states_has_none) {
+TEST(StateCopies, WhoWantsNoGoodStatesHasNone) {
   config::Config config;
   config.guard.nan = "stop";
   EXPECT_EQ(copies_of_state(config, hundred_mib(), 0).good_states, 0U);

@@ -90,7 +90,7 @@ class AttemptTest : public ::testing::Test {
   data::HostBatch batch_;
 };
 
-TEST_F(AttemptTest, a_moment_without_memory_changes_nothing) {
+TEST_F(AttemptTest, AMomentWithoutMemoryChangesNothing) {
   engine_.failures = 1;
   make();
   EXPECT_TRUE(attempt_->step(batch_, {}));
@@ -101,7 +101,7 @@ TEST_F(AttemptTest, a_moment_without_memory_changes_nothing) {
   EXPECT_EQ(events_[0].count("to"), 16);
 }
 
-TEST_F(AttemptTest, the_same_samples_go_in_again_fewer_at_once) {
+TEST_F(AttemptTest, TheSameSamplesGoInAgainFewerAtOnce) {
   engine_.fits = 5;
   make();
   StepOrder order;
@@ -119,7 +119,7 @@ TEST_F(AttemptTest, the_same_samples_go_in_again_fewer_at_once) {
   EXPECT_THAT(engine_.tried, ElementsAre(4)) << "it is remembered";
 }
 
-TEST_F(AttemptTest, what_cannot_be_made_smaller_is_one_clear_error) {
+TEST_F(AttemptTest, WhatCannotBeMadeSmallerIsOneClearError) {
   engine_.fits = 0;
   make();
   const std::string told = complaint([&] { attempt_->step(batch_, {}); });
@@ -133,7 +133,7 @@ TEST_F(AttemptTest, what_cannot_be_made_smaller_is_one_clear_error) {
   EXPECT_EQ(engine_.tried.back(), 1);
 }
 
-TEST_F(AttemptTest, a_loss_that_couples_samples_is_never_split) {
+TEST_F(AttemptTest, ALossThatCouplesSamplesIsNeverSplit) {
   engine_.couples = true;
   engine_.fits = 8;
   make();
@@ -147,7 +147,7 @@ TEST_F(AttemptTest, a_loss_that_couples_samples_is_never_split) {
     EXPECT_EQ(at_once, 16);
 }
 
-TEST_F(AttemptTest, what_the_user_fixed_stays) {
+TEST_F(AttemptTest, WhatTheUserFixedStays) {
   config_.memory.micro_batch = 4;
   engine_.fits = 2;
   make();
@@ -160,7 +160,7 @@ TEST_F(AttemptTest, what_the_user_fixed_stays) {
   EXPECT_EQ(governor_options(config_, {}).most, 16);
 }
 
-TEST_F(AttemptTest, validation_goes_on_in_halves_and_stays_there) {
+TEST_F(AttemptTest, ValidationGoesOnInHalvesAndStaysThere) {
   engine_.fits = 5;
   make();
   attempt_->evaluate(batch_, at_update(7));

@@ -13,7 +13,7 @@ config::Guard options(const char* nan) {
   return made;
 }
 
-TEST(Guard, batches_are_passed_over_until_patience_ends) {
+TEST(Guard, BatchesArePassedOverUntilPatienceEnds) {
   const config::Guard skip = options("skip");
   GuardState state;
   Guard guard(skip, state);
@@ -26,7 +26,7 @@ TEST(Guard, batches_are_passed_over_until_patience_ends) {
   EXPECT_EQ(state.lr_factor, 1);
 }
 
-TEST(Guard, a_second_rollback_without_progress_cuts_the_rate_a_third_stops) {
+TEST(Guard, ASecondRollbackWithoutProgressCutsTheRateAThirdStops) {
   const config::Guard back = options("rollback");
   GuardState state;
   Guard guard(back, state);
@@ -40,7 +40,7 @@ TEST(Guard, a_second_rollback_without_progress_cuts_the_rate_a_third_stops) {
       << guard.why_stopped();
 }
 
-TEST(Guard, progress_beyond_the_failure_forgives) {
+TEST(Guard, ProgressBeyondTheFailureForgives) {
   const config::Guard back = options("rollback");
   GuardState state;
   Guard guard(back, state);
@@ -51,7 +51,7 @@ TEST(Guard, progress_beyond_the_failure_forgives) {
   EXPECT_EQ(state.lr_factor, 1);
 }
 
-TEST(Guard, stop_stops_and_so_does_having_nowhere_to_go) {
+TEST(Guard, StopStopsAndSoDoesHavingNowhereToGo) {
   const config::Guard stop = options("stop");
   GuardState state;
   EXPECT_EQ(Guard(stop, state).not_finite(0), Action::stop);
@@ -63,7 +63,7 @@ TEST(Guard, stop_stops_and_so_does_having_nowhere_to_go) {
       std::string::npos);
 }
 
-TEST(Guard, an_explosion_of_the_loss_stands_out_from_its_noise) {
+TEST(Guard, AnExplosionOfTheLossStandsOutFromItsNoise) {
   config::Guard watching = options("skip");
   watching.loss_spike = 8;
   GuardState state;
@@ -88,7 +88,7 @@ TEST(Guard, an_explosion_of_the_loss_stands_out_from_its_noise) {
 }
 
 // The same answers from a state that went through a checkpoint.
-TEST(Guard, all_it_remembers_is_in_its_state) {
+TEST(Guard, AllItRemembersIsInItsState) {
   config::Guard watching = options("skip");
   watching.loss_spike = 5;
   GuardState state;
@@ -103,7 +103,7 @@ TEST(Guard, all_it_remembers_is_in_its_state) {
     EXPECT_EQ(resumed.not_finite(30), guard.not_finite(30)) << i;
 }
 
-TEST(GoodStates, the_newest_few_stay_and_the_oldest_is_never_dropped) {
+TEST(GoodStates, TheNewestFewStayAndTheOldestIsNeverDropped) {
   config::Guard every_ten = options("skip");
   every_ten.rollback_every = 10;
   GoodStates states(every_ten);

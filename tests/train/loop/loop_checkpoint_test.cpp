@@ -17,7 +17,7 @@ using testing::Contains;
 using testing::HasSubstr;
 
 // One capture is the guard's, before the first step.
-TEST_F(LoopTest, a_copy_that_has_no_memory_is_a_checkpoint_that_failed) {
+TEST_F(LoopTest, ACopyThatHasNoMemoryIsACheckpointThatFailed) {
   run();
   const double undisturbed = engine_.state;
   forget();
@@ -35,7 +35,7 @@ TEST_F(LoopTest, a_copy_that_has_no_memory_is_a_checkpoint_that_failed) {
       AllOf(Contains(3), ::testing::Not(Contains(6)), Contains(12)));
 }
 
-TEST_F(LoopTest, a_copy_finds_memory_once_others_are_written) {
+TEST_F(LoopTest, ACopyFindsMemoryOnceOthersAreWritten) {
   engine_.no_memory_from = 3;
   engine_.no_memory_until = 4;
   config_.train.epochs = 2;
@@ -44,7 +44,7 @@ TEST_F(LoopTest, a_copy_finds_memory_once_others_are_written) {
   EXPECT_THAT(checkpoint::Store(folder_ / "checkpoints").list(), Contains(6));
 }
 
-TEST_F(LoopTest, a_stop_without_memory_for_a_copy_keeps_the_last_one) {
+TEST_F(LoopTest, AStopWithoutMemoryForACopyKeepsTheLastOne) {
   engine_.no_memory_from = 3;
   const auto after_four = [&] { return engine_.rates.size() == 4; };
   EXPECT_EQ(run(nullptr, after_four).ending, Ending::kStopped);
@@ -54,7 +54,7 @@ TEST_F(LoopTest, a_stop_without_memory_for_a_copy_keeps_the_last_one) {
   EXPECT_THROW(run(nullptr, after_four), Error); // there is none
 }
 
-TEST_F(LoopTest, a_run_without_memory_for_a_good_state_goes_on_with_the_last) {
+TEST_F(LoopTest, ARunWithoutMemoryForAGoodStateGoesOnWithTheLast) {
   config_.guard.rollback_every = 3;
   config_.checkpoint.every_seconds = 0;
   // The guard's first, then its second and the one of the first epoch.
@@ -68,7 +68,7 @@ TEST_F(LoopTest, a_run_without_memory_for_a_good_state_goes_on_with_the_last) {
 
 // Each checkpoint is preceded by the gradients of the update it was made
 // after, and nobody who does not want them pays for them.
-TEST_F(LoopTest, gradients_are_journaled_at_checkpoints_when_asked_for) {
+TEST_F(LoopTest, GradientsAreJournaledAtCheckpointsWhenAskedFor) {
   run();
   EXPECT_EQ(engine_.gradients_asked, 0);
   EXPECT_TRUE(events("gradients").empty());
@@ -88,7 +88,7 @@ TEST_F(LoopTest, gradients_are_journaled_at_checkpoints_when_asked_for) {
     EXPECT_THAT(updates, Contains(event.count("update").value_or(-1)));
 }
 
-TEST_F(LoopTest, how_often_it_is_saved_changes_nothing) {
+TEST_F(LoopTest, HowOftenItIsSavedChangesNothing) {
   config_.train.log_every = 2;
   run();
   const double state = engine_.state;
@@ -103,7 +103,7 @@ TEST_F(LoopTest, how_often_it_is_saved_changes_nothing) {
   }
 }
 
-TEST_F(LoopTest, a_disk_that_takes_nothing_ends_the_run_only_at_its_end) {
+TEST_F(LoopTest, ADiskThatTakesNothingEndsTheRunOnlyAtItsEnd) {
   folder_.write("checkpoints", "in the way");
   config_.checkpoint.every_steps = 1;
   EXPECT_THROW(run(), Error);

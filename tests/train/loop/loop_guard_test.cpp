@@ -9,7 +9,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST_F(LoopTest, what_is_not_finite_is_an_incident_and_stops_if_asked_to) {
+TEST_F(LoopTest, WhatIsNotFiniteIsAnIncidentAndStopsIfAskedTo) {
   config_.guard.nan = "stop";
   engine_.fails_at = 4;
   EXPECT_THROW(run(), NotFinite);
@@ -20,7 +20,7 @@ TEST_F(LoopTest, what_is_not_finite_is_an_incident_and_stops_if_asked_to) {
 }
 
 // The batch is spent; the update, and with it the rate, waits.
-TEST_F(LoopTest, a_batch_that_is_not_finite_is_passed_over) {
+TEST_F(LoopTest, ABatchThatIsNotFiniteIsPassedOver) {
   engine_.fails_at = 4;
   engine_.failures = 1;
   const Outcome outcome = run();
@@ -32,7 +32,7 @@ TEST_F(LoopTest, a_batch_that_is_not_finite_is_passed_over) {
 }
 
 // However late a device tells: the same batches trained at the same rates.
-TEST_F(LoopTest, a_late_device_ends_where_one_that_tells_at_once_does) {
+TEST_F(LoopTest, ALateDeviceEndsWhereOneThatTellsAtOnceDoes) {
   for (const int log_every : {1, 4, 100})
     for (int fails_at = 0; fails_at < 11; ++fails_at) {
       double ends[2];
@@ -60,7 +60,7 @@ TEST_F(LoopTest, a_late_device_ends_where_one_that_tells_at_once_does) {
     }
 }
 
-TEST_F(LoopTest, a_run_goes_back_to_a_good_state_and_on_with_new_data) {
+TEST_F(LoopTest, ARunGoesBackToAGoodStateAndOnWithNewData) {
   config_.guard.rollback_every = 4;
   for (const bool late : {false, true}) {
     std::filesystem::remove_all(folder_ / "checkpoints");
@@ -83,7 +83,7 @@ TEST_F(LoopTest, a_run_goes_back_to_a_good_state_and_on_with_new_data) {
 
 // What the guard counts goes through the checkpoint: two batches were passed
 // over before the stop, and the third rolls back.
-TEST_F(LoopTest, a_resumed_run_is_as_patient_as_the_undisturbed_one) {
+TEST_F(LoopTest, AResumedRunIsAsPatientAsTheUndisturbedOne) {
   config_.guard.rollback_every = 100;
   engine_.fails_at = 4;
   engine_.failures = 3;
@@ -102,7 +102,7 @@ TEST_F(LoopTest, a_resumed_run_is_as_patient_as_the_undisturbed_one) {
 
 // Wherever it was stopped, it goes back to the same states: for who asks for
 // rollbacks they are in the checkpoint.
-TEST_F(LoopTest, a_resumed_run_goes_back_as_far_as_the_undisturbed_one) {
+TEST_F(LoopTest, AResumedRunGoesBackAsFarAsTheUndisturbedOne) {
   config_.guard.nan = "rollback";
   config_.guard.rollback_every = 3;
   const auto fail = [&](int failures) {
@@ -130,7 +130,7 @@ TEST_F(LoopTest, a_resumed_run_goes_back_as_far_as_the_undisturbed_one) {
   }
 }
 
-TEST_F(LoopTest, a_checkpoint_has_no_good_states_that_nobody_asked_for) {
+TEST_F(LoopTest, ACheckpointHasNoGoodStatesThatNobodyAskedFor) {
   run();
   const auto snapshot =
       checkpoint::Store(folder_ / "checkpoints").load_latest();
@@ -138,7 +138,7 @@ TEST_F(LoopTest, a_checkpoint_has_no_good_states_that_nobody_asked_for) {
   EXPECT_EQ(snapshot->tensors.size(), 1U);
 }
 
-TEST_F(LoopTest, a_run_that_fails_again_and_again_stops_and_says_so) {
+TEST_F(LoopTest, ARunThatFailsAgainAndAgainStopsAndSaysSo) {
   config_.train.epochs = 100;
   config_.guard.rollback_every = 2;
   engine_.fails_at = 5;

@@ -95,7 +95,7 @@ class NotingBatches final : public Batches {
   data::HostBatch batch_;
 };
 
-TEST(LoopHeartbeat, each_part_of_the_work_says_that_it_begins) {
+TEST(LoopHeartbeat, EachPartOfTheWorkSaysThatItBegins) {
   const tests::TempFolder folder;
   Notes train;
   config::Config config;

@@ -10,7 +10,7 @@ namespace temper::train {
 namespace {
 
 // Wherever it is stopped: the same state, journal and rates as undisturbed.
-TEST_F(LoopTest, a_run_that_was_stopped_anywhere_ends_as_if_it_was_not) {
+TEST_F(LoopTest, ARunThatWasStoppedAnywhereEndsAsIfItWasNot) {
   run();
   const double undisturbed = engine_.state;
   std::vector<double> losses;
@@ -34,7 +34,7 @@ TEST_F(LoopTest, a_run_that_was_stopped_anywhere_ends_as_if_it_was_not) {
 }
 
 // Also after the last step, when its epoch is not validated yet.
-TEST_F(LoopTest, stopped_after_its_last_step_it_still_closes_the_epoch) {
+TEST_F(LoopTest, StoppedAfterItsLastStepItStillClosesTheEpoch) {
   for (const int max_steps : {3, 5, 6}) {
     forget();
     config_.train.max_steps = max_steps;
@@ -54,7 +54,7 @@ TEST_F(LoopTest, stopped_after_its_last_step_it_still_closes_the_epoch) {
 }
 
 // Between two steps there is a state to save, however long the wait.
-TEST_F(LoopTest, stopped_while_it_waits_for_data_it_goes_on_from_there) {
+TEST_F(LoopTest, StoppedWhileItWaitsForDataItGoesOnFromThere) {
   run();
   const double undisturbed = engine_.state;
   for (const int stuck_at : {0, 1, 2}) {
@@ -73,7 +73,7 @@ TEST_F(LoopTest, stopped_while_it_waits_for_data_it_goes_on_from_there) {
 // An update left out by an overflow, a rate that dropped on a plateau, sums
 // that were only half reported, and a journal that went on behind the
 // checkpoint, as kill -9 leaves it.
-TEST_F(LoopTest, from_every_checkpoint_it_ends_as_if_nothing_had_happened) {
+TEST_F(LoopTest, FromEveryCheckpointItEndsAsIfNothingHadHappened) {
   config_.schedule.name = "plateau";
   config_.schedule.step = 1;
   config_.train.log_every = 2;
@@ -111,7 +111,7 @@ TEST_F(LoopTest, from_every_checkpoint_it_ends_as_if_nothing_had_happened) {
   }
 }
 
-TEST_F(LoopTest, stopped_while_validating_it_validates_again) {
+TEST_F(LoopTest, StoppedWhileValidatingItValidatesAgain) {
   engine_.accuracies = {5, 8, 7, 6};
   run();
   const double state = engine_.state;
@@ -135,7 +135,7 @@ TEST_F(LoopTest, stopped_while_validating_it_validates_again) {
 
 // What is left of the epoch after a resume takes no time at all: alone it would
 // give a speed of millions.
-TEST_F(LoopTest, the_speed_of_a_resumed_epoch_is_that_of_all_its_steps) {
+TEST_F(LoopTest, TheSpeedOfAResumedEpochIsThatOfAllItsSteps) {
   config_.train.epochs = 1;
   run(nullptr, [&] { return engine_.evaluations == 2; });
   const auto snapshot =
@@ -163,7 +163,7 @@ TEST_F(LoopTest, the_speed_of_a_resumed_epoch_is_that_of_all_its_steps) {
 }
 
 // Killed after its last checkpoint: there is nothing left to train.
-TEST_F(LoopTest, a_run_that_stopped_early_does_not_go_on_by_itself) {
+TEST_F(LoopTest, ARunThatStoppedEarlyDoesNotGoOnByItself) {
   config_.train.epochs = 20;
   config_.train.early_stop = 2;
   engine_.accuracies = {4, 6, 5, 5, 9};

@@ -12,7 +12,7 @@ namespace {
 using testing::AllOf;
 using testing::Contains;
 
-TEST_F(LoopTest, every_epoch_is_trained_validated_journaled_and_kept) {
+TEST_F(LoopTest, EveryEpochIsTrainedValidatedJournaledAndKept) {
   engine_.accuracies = {5, 8, 7, 6};
   const Outcome outcome = run();
   EXPECT_EQ(outcome.ending, Ending::kDone);
@@ -31,7 +31,7 @@ TEST_F(LoopTest, every_epoch_is_trained_validated_journaled_and_kept) {
   EXPECT_EQ(store.load_best()->update, 6);
 }
 
-TEST_F(LoopTest, the_rate_follows_the_schedule) {
+TEST_F(LoopTest, TheRateFollowsTheSchedule) {
   config_.schedule.name = "linear";
   config_.optimizer.lr = 1.2;
   run();
@@ -40,7 +40,7 @@ TEST_F(LoopTest, the_rate_follows_the_schedule) {
   EXPECT_NEAR(engine_.rates[11], 0.1, 1e-12);
 }
 
-TEST_F(LoopTest, max_steps_ends_it_and_the_schedule_knows) {
+TEST_F(LoopTest, MaxStepsEndsItAndTheScheduleKnows) {
   config_.train.max_steps = 5;
   config_.schedule.name = "linear";
   config_.optimizer.lr = 1;
@@ -48,7 +48,7 @@ TEST_F(LoopTest, max_steps_ends_it_and_the_schedule_knows) {
   EXPECT_NEAR(engine_.rates.back(), 0.2, 1e-12);
 }
 
-TEST_F(LoopTest, it_stops_early_when_no_epoch_is_better) {
+TEST_F(LoopTest, ItStopsEarlyWhenNoEpochIsBetter) {
   config_.train.epochs = 20;
   config_.train.early_stop = 3;
   engine_.accuracies = {4, 6, 5, 5, 5, 9};
@@ -58,21 +58,21 @@ TEST_F(LoopTest, it_stops_early_when_no_epoch_is_better) {
   EXPECT_EQ(outcome.best_epoch, 1U);
 }
 
-TEST_F(LoopTest, without_validation_the_training_loss_is_watched) {
+TEST_F(LoopTest, WithoutValidationTheTrainingLossIsWatched) {
   validate_ = false;
   EXPECT_EQ(run().best_metric, "train_loss");
   config_.checkpoint.metric = "val_loss";
   EXPECT_THROW(run(), Error);
 }
 
-TEST_F(LoopTest, a_generator_without_an_end_needs_a_length_for_its_schedule) {
+TEST_F(LoopTest, AGeneratorWithoutAnEndNeedsALengthForItsSchedule) {
   batches_.known = false;
   EXPECT_THROW(run(), Error);
   config_.schedule.name = "constant";
   EXPECT_EQ(run().updates, 12);
 }
 
-TEST_F(LoopTest, accumulated_batches_are_computed_in_their_parts) {
+TEST_F(LoopTest, AccumulatedBatchesAreComputedInTheirParts) {
   config_.train.accumulate = 4;
   config_.train.batch = 16;
   run();
@@ -80,7 +80,7 @@ TEST_F(LoopTest, accumulated_batches_are_computed_in_their_parts) {
 }
 
 // The batch is spent, the update is not counted, and the schedule waits.
-TEST_F(LoopTest, an_update_that_overflowed_is_left_out_and_told) {
+TEST_F(LoopTest, AnUpdateThatOverflowedIsLeftOutAndTold) {
   run();
   const auto rates = engine_.rates;
   engine_ = {};
@@ -99,7 +99,7 @@ TEST_F(LoopTest, an_update_that_overflowed_is_left_out_and_told) {
 }
 
 // The engine's steps take microseconds: a plan of hours cannot be right.
-TEST_F(LoopTest, a_plan_that_the_first_steps_belie_is_forgotten_and_told) {
+TEST_F(LoopTest, APlanThatTheFirstStepsBelieIsForgottenAndTold) {
   config_.train.epochs = 12; // of three steps
   run();
   EXPECT_EQ(plans_forgotten_, 0);

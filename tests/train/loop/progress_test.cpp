@@ -8,7 +8,7 @@
 namespace temper::train {
 namespace {
 
-TEST(Progress, what_is_not_finite_is_never_the_best) {
+TEST(Progress, WhatIsNotFiniteIsNeverTheBest) {
   const config::Config config;
   for (const std::string watched : {"val_loss", "val_accuracy"}) {
     Progress progress;
@@ -22,7 +22,7 @@ TEST(Progress, what_is_not_finite_is_never_the_best) {
 }
 
 // A model that predicts one class only has the same accuracy for many epochs.
-TEST(Progress, between_equal_accuracies_the_smaller_loss_is_best) {
+TEST(Progress, BetweenEqualAccuraciesTheSmallerLossIsBest) {
   const config::Config config;
   Progress progress;
   const auto close = [&](double accuracy, double loss) {
@@ -42,7 +42,7 @@ TEST(Progress, between_equal_accuracies_the_smaller_loss_is_best) {
   EXPECT_EQ(progress.epochs_since_best, 0);
 }
 
-TEST(Progress, what_an_epoch_has_taken_is_kept_with_it) {
+TEST(Progress, WhatAnEpochHasTakenIsKeptWithIt) {
   Progress progress;
   progress.run = {100, 10, 20};
   progress.in_epoch = {7, 0.5};
@@ -60,7 +60,7 @@ TEST(Progress, what_an_epoch_has_taken_is_kept_with_it) {
   EXPECT_EQ(Progress::from_json(older.dump()).in_epoch.all_s, 50);
 }
 
-TEST(Progress, a_best_that_is_not_finite_is_forgotten) {
+TEST(Progress, ABestThatIsNotFiniteIsForgotten) {
   Progress progress;
   progress.best = HUGE_VAL;
   EXPECT_FALSE(Progress::from_json(progress.to_json()).best);

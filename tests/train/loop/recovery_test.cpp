@@ -55,7 +55,7 @@ class RecoveryTest : public testing::Test {
   std::optional<Recovery> recovery_;
 };
 
-TEST_F(RecoveryTest, the_batch_of_a_bad_update_is_spent_and_the_update_waits) {
+TEST_F(RecoveryTest, TheBatchOfABadUpdateIsSpentAndTheUpdateWaits) {
   recovery().begin();
   engine_.fails_at = 1;
   engine_.failures = 1;
@@ -71,7 +71,7 @@ TEST_F(RecoveryTest, the_batch_of_a_bad_update_is_spent_and_the_update_waits) {
 }
 
 // Two updates were trained since: they changed nothing and are trained again.
-TEST_F(RecoveryTest, a_bad_update_that_shows_late_rewinds_behind_its_batch) {
+TEST_F(RecoveryTest, ABadUpdateThatShowsLateRewindsBehindItsBatch) {
   engine_.late = true;
   recovery().begin();
   engine_.fails_at = 0;
@@ -87,7 +87,7 @@ TEST_F(RecoveryTest, a_bad_update_that_shows_late_rewinds_behind_its_batch) {
   EXPECT_EQ(told_[0].json("samples"), "[7,8]");
 }
 
-TEST_F(RecoveryTest, what_was_read_is_not_rewound) {
+TEST_F(RecoveryTest, WhatWasReadIsNotRewound) {
   engine_.late = true;
   recovery().begin();
   EXPECT_TRUE(step());
@@ -100,7 +100,7 @@ TEST_F(RecoveryTest, what_was_read_is_not_rewound) {
   EXPECT_EQ(progress_.step, 3);
 }
 
-TEST_F(RecoveryTest, settling_takes_the_sums_into_the_epoch) {
+TEST_F(RecoveryTest, SettlingTakesTheSumsIntoTheEpoch) {
   recovery().begin();
   step();
   step();
@@ -111,7 +111,7 @@ TEST_F(RecoveryTest, settling_takes_the_sums_into_the_epoch) {
   EXPECT_EQ(progress_.epoch_sums.samples, 8);
 }
 
-TEST_F(RecoveryTest, a_rollback_takes_the_engine_back_and_the_data_goes_on) {
+TEST_F(RecoveryTest, ARollbackTakesTheEngineBackAndTheDataGoesOn) {
   config_.guard.nan = "rollback";
   config_.guard.rollback_every = 100;
   recovery().begin();
@@ -131,7 +131,7 @@ TEST_F(RecoveryTest, a_rollback_takes_the_engine_back_and_the_data_goes_on) {
   EXPECT_EQ(told_[1].count("to"), 0);
 }
 
-TEST_F(RecoveryTest, a_second_rollback_cuts_the_rate_of_the_orders_since) {
+TEST_F(RecoveryTest, ASecondRollbackCutsTheRateOfTheOrdersSince) {
   config_.guard.nan = "rollback";
   config_.guard.rollback_every = 100;
   recovery().begin();
@@ -143,7 +143,7 @@ TEST_F(RecoveryTest, a_second_rollback_cuts_the_rate_of_the_orders_since) {
   EXPECT_THAT(rates_, testing::ElementsAre(1, 1, 0.5));
 }
 
-TEST_F(RecoveryTest, told_to_stop_it_throws_what_happened_and_why) {
+TEST_F(RecoveryTest, ToldToStopItThrowsWhatHappenedAndWhy) {
   config_.guard.nan = "stop";
   recovery().begin();
   engine_.fails_at = 0;
@@ -158,7 +158,7 @@ TEST_F(RecoveryTest, told_to_stop_it_throws_what_happened_and_why) {
   EXPECT_EQ(told(0, "then"), "stop");
 }
 
-TEST_F(RecoveryTest, samples_that_hold_nan_are_named) {
+TEST_F(RecoveryTest, SamplesThatHoldNanAreNamed) {
   recovery().begin();
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const std::vector<float> inputs{1, 2, nan};
@@ -174,7 +174,7 @@ TEST_F(RecoveryTest, samples_that_hold_nan_are_named) {
   EXPECT_THAT(told(0, "cause"), HasSubstr("42"));
 }
 
-TEST_F(RecoveryTest, a_guard_that_watches_losses_has_every_step_reported) {
+TEST_F(RecoveryTest, AGuardThatWatchesLossesHasEveryStepReported) {
   StepOrder order{0, 0, 1.0};
   recovery().arm(order);
   EXPECT_FALSE(order.report);
@@ -185,7 +185,7 @@ TEST_F(RecoveryTest, a_guard_that_watches_losses_has_every_step_reported) {
   EXPECT_TRUE(order.report);
 }
 
-TEST_F(RecoveryTest, good_states_come_back_from_a_checkpoint) {
+TEST_F(RecoveryTest, GoodStatesComeBackFromACheckpoint) {
   config_.guard.nan = "rollback";
   config_.guard.rollback_every = 1;
   recovery().begin();
@@ -204,7 +204,7 @@ TEST_F(RecoveryTest, good_states_come_back_from_a_checkpoint) {
   EXPECT_EQ(progress_.update, 1);
 }
 
-TEST_F(RecoveryTest, without_memory_the_first_state_is_an_error_a_later_no) {
+TEST_F(RecoveryTest, WithoutMemoryTheFirstStateIsAnErrorALaterNo) {
   engine_.no_memory_from = 1;
   EXPECT_THROW(recovery().begin(), Error);
   engine_.no_memory_from = 1 << 30;

@@ -66,31 +66,31 @@ class SaverTest : public ::testing::Test {
   log::Sink before_;
 };
 
-TEST_F(SaverTest, nothing_is_due_without_a_cadence) {
+TEST_F(SaverTest, NothingIsDueWithoutACadence) {
   Saver saver(parts());
   EXPECT_TRUE(saved(saver, 50).empty());
 }
 
-TEST_F(SaverTest, it_is_due_after_so_many_updates) {
+TEST_F(SaverTest, ItIsDueAfterSoManyUpdates) {
   config_.checkpoint.every_steps = 4;
   Saver saver(parts());
   EXPECT_THAT(saved(saver, 13), ElementsAre(4, 8, 12));
   EXPECT_FALSE(saver.due(after(12))) << "an update that was left out";
 }
 
-TEST_F(SaverTest, it_is_due_after_so_many_seconds) {
+TEST_F(SaverTest, ItIsDueAfterSoManySeconds) {
   config_.checkpoint.every_seconds = 5;
   Saver saver(parts());
   EXPECT_THAT(saved(saver, 17), ElementsAre(6, 11, 16));
 }
 
-TEST_F(SaverTest, it_is_due_when_somebody_asks) {
+TEST_F(SaverTest, ItIsDueWhenSomebodyAsks) {
   Saver saver(parts());
   asked_ = true;
   EXPECT_THAT(saved(saver, 3), ElementsAre(1));
 }
 
-TEST_F(SaverTest, what_is_on_disk_is_told_and_is_what_was_handed_over) {
+TEST_F(SaverTest, WhatIsOnDiskIsToldAndIsWhatWasHandedOver) {
   Saver saver(parts());
   Progress progress = after(7);
   progress.watched = "val_loss";
@@ -114,7 +114,7 @@ TEST_F(SaverTest, what_is_on_disk_is_told_and_is_what_was_handed_over) {
   EXPECT_EQ(back.engine_sums.loss, 0.1);
 }
 
-TEST_F(SaverTest, a_disk_that_takes_nothing_is_told_and_tried_again) {
+TEST_F(SaverTest, ADiskThatTakesNothingIsToldAndTriedAgain) {
   config_.checkpoint.every_steps = 2;
   folder_.write("checkpoints", "in the way");
   Saver saver(parts());
@@ -131,7 +131,7 @@ TEST_F(SaverTest, a_disk_that_takes_nothing_is_told_and_tried_again) {
   EXPECT_THAT(store_.list(), ElementsAre(4));
 }
 
-TEST_F(SaverTest, only_a_run_that_does_go_on_is_said_to) {
+TEST_F(SaverTest, OnlyARunThatDoesGoOnIsSaidTo) {
   folder_.write("checkpoints", "in the way");
   Saver saver(parts());
   saver.save(after(2), state(), {"here"});

@@ -19,7 +19,7 @@ graph::TensorData tensor(const std::vector<float>& numbers) {
   return made.data;
 }
 
-TEST(Histogram, counts_every_finite_number_once) {
+TEST(Histogram, CountsEveryFiniteNumberOnce) {
   const auto spread =
       histogram_of(tensor({-1, 0, NAN, 0.5F, 2, HUGE_VALF, -HUGE_VALF}));
   ASSERT_TRUE(spread);
@@ -34,7 +34,7 @@ TEST(Histogram, counts_every_finite_number_once) {
       std::accumulate(spread->counts.begin(), spread->counts.end(), 0), 4);
 }
 
-TEST(Histogram, of_equal_numbers_is_one_bucket_and_of_none_nothing) {
+TEST(Histogram, OfEqualNumbersIsOneBucketAndOfNoneNothing) {
   EXPECT_THAT(histogram_of(tensor({3, 3, 3}))->counts, testing::ElementsAre(3));
   EXPECT_FALSE(histogram_of(tensor({})));
   EXPECT_FALSE(histogram_of(tensor({NAN, HUGE_VALF})));
@@ -45,7 +45,7 @@ TEST(Histogram, of_equal_numbers_is_one_bucket_and_of_none_nothing) {
   EXPECT_EQ(histogram_of(tensor({-most, most}))->counts.back(), 1);
 }
 
-TEST(Histogram, is_written_by_name) {
+TEST(Histogram, IsWrittenByName) {
   const auto all = nlohmann::json::parse(
       spreads_json({{"a", tensor({1, 2})}, {"b", tensor({NAN})}}));
   EXPECT_EQ(all.size(), 1U);

@@ -21,7 +21,7 @@ MetricSums batch(double loss, int samples, int correct) {
   return sums;
 }
 
-TEST(Metrics, they_are_sums_over_the_set_and_not_means_of_means) {
+TEST(Metrics, TheyAreSumsOverTheSetAndNotMeansOfMeans) {
   MetricSums sums = batch(64, 64, 64);
   sums.add(batch(9, 1, 0)); // a short last batch
   EXPECT_THAT(
@@ -29,19 +29,19 @@ TEST(Metrics, they_are_sums_over_the_set_and_not_means_of_means) {
       ElementsAre(Pair("loss", 73.0 / 65), Pair("accuracy", 64.0 / 65)));
 }
 
-TEST(Metrics, nothing_counted_is_nothing_shown) {
+TEST(Metrics, NothingCountedIsNothingShown) {
   EXPECT_TRUE(metrics_of({}).empty());
   EXPECT_TRUE(std::isnan(metric({}, "loss")));
 }
 
-TEST(Metrics, top_k_is_named_after_its_k) {
+TEST(Metrics, TopKIsNamedAfterItsK) {
   MetricSums sums = batch(1, 4, 1);
   sums.top = 5;
   sums.correct_top = 3;
   EXPECT_EQ(metric(sums, "top5"), 0.75);
 }
 
-TEST(Metrics, confusion_adds_up_and_gives_each_class_its_accuracy) {
+TEST(Metrics, ConfusionAddsUpAndGivesEachClassItsAccuracy) {
   MetricSums first;
   first.classes = 3;
   first.confusion = {2, 1, 0, 0, 4, 0, 0, 0, 0};
@@ -54,7 +54,7 @@ TEST(Metrics, confusion_adds_up_and_gives_each_class_its_accuracy) {
   EXPECT_TRUE(std::isnan(accuracies[2]));
 }
 
-TEST(Metrics, regression_has_errors_and_the_variance_explained) {
+TEST(Metrics, RegressionHasErrorsAndTheVarianceExplained) {
   // Targets 1, 2, 3, predictions 1, 2, 5.
   MetricSums sums;
   sums.numbers = 3;
@@ -69,19 +69,19 @@ TEST(Metrics, regression_has_errors_and_the_variance_explained) {
   EXPECT_TRUE(std::isnan(metric(sums, "r2")));
 }
 
-TEST(Metrics, tokens_have_a_perplexity) {
+TEST(Metrics, TokensHaveAPerplexity) {
   MetricSums sums = batch(std::log(8.0) * 20, 20, 0);
   sums.samples = 2;
   EXPECT_NEAR(metric(sums, "perplexity"), 8, 1e-9);
 }
 
-TEST(Metrics, nan_stays_nan) {
+TEST(Metrics, NanStaysNan) {
   MetricSums sums = batch(1, 4, 1);
   sums.add(batch(std::nan(""), 4, 1));
   EXPECT_TRUE(std::isnan(metric(sums, "loss")));
 }
 
-TEST(Metrics, ones_own_are_shown_after_the_others) {
+TEST(Metrics, OnesOwnAreShownAfterTheOthers) {
   MetricSums sums = batch(1, 2, 1);
   sums.own["aux"] = {3, 2};
   MetricSums more;
@@ -91,7 +91,7 @@ TEST(Metrics, ones_own_are_shown_after_the_others) {
   EXPECT_EQ(metrics_of(sums).back().first, "aux");
 }
 
-TEST(Metrics, which_way_is_better) {
+TEST(Metrics, WhichWayIsBetter) {
   EXPECT_TRUE(larger_is_better("val_accuracy"));
   EXPECT_TRUE(larger_is_better("r2"));
   EXPECT_FALSE(larger_is_better("val_loss"));

@@ -49,7 +49,7 @@ at::Tensor input() {
   return at::ones({2, 6});
 }
 
-TEST(BufferBackup, a_buffer_that_was_replaced_by_one_of_its_form_is_put_back) {
+TEST(BufferBackup, ABufferThatWasReplacedByOneOfItsFormIsPutBack) {
   const auto net = script("self.seen = self.seen + 1");
   BufferBackup undo(*net);
   for (int i = 0; i < 3; ++i) {
@@ -60,7 +60,7 @@ TEST(BufferBackup, a_buffer_that_was_replaced_by_one_of_its_form_is_put_back) {
   EXPECT_TRUE(at::equal(seen(*net), at::full({4}, 2)));
 }
 
-TEST(BufferBackup, a_buffer_that_grew_is_kept_anew) {
+TEST(BufferBackup, ABufferThatGrewIsKeptAnew) {
   const auto net = script(kGrows);
   BufferBackup undo(*net);
   for (int i = 0; i < 12; ++i) {
@@ -75,7 +75,7 @@ TEST(BufferBackup, a_buffer_that_grew_is_kept_anew) {
   EXPECT_TRUE(at::equal(seen(*net), at::zeros({4 << 12})));
 }
 
-TEST(BufferBackup, a_buffer_that_changed_its_form_in_the_step_is_refused) {
+TEST(BufferBackup, ABufferThatChangedItsFormInTheStepIsRefused) {
   for (const char* remembers :
        {kGrows,
         "self.seen = self.seen[1:]",
@@ -89,7 +89,7 @@ TEST(BufferBackup, a_buffer_that_changed_its_form_in_the_step_is_refused) {
   }
 }
 
-TEST(BufferBackup, what_a_device_has_not_told_yet_needs_the_same_form) {
+TEST(BufferBackup, WhatADeviceHasNotToldYetNeedsTheSameForm) {
   const auto net = script(kGrows);
   BufferBackup undo(*net);
   undo.begin({});
@@ -99,7 +99,7 @@ TEST(BufferBackup, what_a_device_has_not_told_yet_needs_the_same_form) {
       HasSubstr("got another size, type or place"));
 }
 
-TEST(UndoOfAnEngine, a_failed_step_that_cannot_be_undone_is_never_saved) {
+TEST(UndoOfAnEngine, AFailedStepThatCannotBeUndoneIsNeverSaved) {
   config::Config config = sgd();
   const Sample sample = table(config);
   const auto engine =

@@ -13,7 +13,7 @@ namespace {
 // LibTorch's own optimisers on the same gradients.
 class Optimizers : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(Optimizers, move_parameters_as_pytorchs_do) {
+TEST_P(Optimizers, MoveParametersAsPytorchsDo) {
   const std::string kind = GetParam();
   config::Optimizer options;
   options.name = kind == "nesterov" || kind == "momentum" ? "sgd" : kind;
@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(
     Optimizers,
     ::testing::Values("sgd", "momentum", "nesterov", "adam", "adamw"));
 
-TEST(OptimizerRules, lion_steps_by_signs) {
+TEST(OptimizerRules, LionStepsBySigns) {
   config::Optimizer options;
   options.name = "lion";
   options.weight_decay = 0;
@@ -74,7 +74,7 @@ TEST(OptimizerRules, lion_steps_by_signs) {
   EXPECT_FLOAT_EQ(w[0].item<float>(), -0.2F);
 }
 
-TEST(OptimizerRules, norms_and_biases_do_not_decay) {
+TEST(OptimizerRules, NormsAndBiasesDoNotDecay) {
   config::Optimizer options;
   options.name = "sgd";
   options.momentum = 0;
@@ -94,7 +94,7 @@ TEST(OptimizerRules, norms_and_biases_do_not_decay) {
 
 // The same rule written out on plain numbers: decay beside the gradient, the
 // sign of one average, then the other average.
-TEST(OptimizerRules, lion_follows_its_paper_for_many_updates) {
+TEST(OptimizerRules, LionFollowsItsPaperForManyUpdates) {
   config::Optimizer options;
   options.name = "lion";
   options.weight_decay = 0.1;
@@ -124,7 +124,7 @@ TEST(OptimizerRules, lion_follows_its_paper_for_many_updates) {
 
 // The squares of a constant gradient: each step adds a thousandth, which bf16
 // to the nearest would lose.
-TEST(OptimizerRules, moments_in_bf16_take_half_the_memory_and_still_move) {
+TEST(OptimizerRules, MomentsInBf16TakeHalfTheMemoryAndStillMove) {
   config::Optimizer options;
   options.name = "adamw";
   options.moments = "bf16";
@@ -156,7 +156,7 @@ TEST(OptimizerRules, moments_in_bf16_take_half_the_memory_and_still_move) {
 }
 
 // Through a gate that the device has closed, and then opened.
-TEST(OptimizerRules, a_closed_gate_lets_nothing_through) {
+TEST(OptimizerRules, AClosedGateLetsNothingThrough) {
   for (const char* name : {"sgd", "adam", "adamw", "lion"}) {
     config::Optimizer options;
     options.name = name;

@@ -34,7 +34,7 @@ MetricSums with_loss(double loss) {
 
 const std::vector<std::string> kClasses{"cat", "dog"};
 
-TEST(Doubts, a_rate_that_nothing_survives_is_told_beforehand) {
+TEST(Doubts, ARateThatNothingSurvivesIsToldBeforehand) {
   config::Config config;
   EXPECT_THAT(doubts_before(config), IsEmpty());
   config.optimizer.name = "adamw";
@@ -50,13 +50,13 @@ TEST(Doubts, a_rate_that_nothing_survives_is_told_beforehand) {
       doubts_before(config), ElementsAre(HasSubstr("nothing will be learnt")));
 }
 
-TEST(Doubts, one_class_for_all_is_told_by_name) {
+TEST(Doubts, OneClassForAllIsToldByName) {
   EXPECT_THAT(
       doubts_after({}, with_loss(0.6), judged({0, 20, 0, 40}), kClasses),
       ElementsAre(HasSubstr("all 60 validation samples are taken for dog")));
 }
 
-TEST(Doubts, a_model_at_chance_level_is_told) {
+TEST(Doubts, AModelAtChanceLevelIsTold) {
   EXPECT_THAT(
       doubts_after({}, with_loss(0.6), judged({26, 24, 25, 25}), kClasses),
       ElementsAre(HasSubstr("51.0 %, is no better than")));
@@ -65,7 +65,7 @@ TEST(Doubts, a_model_at_chance_level_is_told) {
       IsEmpty());
 }
 
-TEST(Doubts, a_few_samples_or_a_single_class_tell_nothing) {
+TEST(Doubts, AFewSamplesOrASingleClassTellNothing) {
   EXPECT_THAT(
       doubts_after({}, with_loss(0.6), judged({0, 3, 0, 3}), kClasses),
       IsEmpty());
@@ -75,7 +75,7 @@ TEST(Doubts, a_few_samples_or_a_single_class_tell_nothing) {
   EXPECT_THAT(doubts_after({}, with_loss(0.6), {}, kClasses), IsEmpty());
 }
 
-TEST(Doubts, a_loss_far_above_a_guess_has_diverged) {
+TEST(Doubts, ALossFarAboveAGuessHasDiverged) {
   const MetricSums fine = judged({40, 10, 12, 38});
   EXPECT_THAT(
       doubts_after({}, with_loss(1e33), fine, kClasses),
@@ -86,7 +86,7 @@ TEST(Doubts, a_loss_far_above_a_guess_has_diverged) {
   EXPECT_THAT(doubts_after({}, with_loss(1.4), fine, kClasses), IsEmpty());
 }
 
-TEST(Doubts, numbers_that_are_worse_than_their_mean_are_told) {
+TEST(Doubts, NumbersThatAreWorseThanTheirMeanAreTold) {
   MetricSums numbers;
   numbers.units = numbers.samples = numbers.numbers = 100;
   numbers.target_squares = 100; // variance 1

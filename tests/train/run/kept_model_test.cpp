@@ -24,7 +24,7 @@ graph::Program small_network() {
   return model::build(options);
 }
 
-TEST(KeptModel, its_graph_and_the_weights_of_elsewhere_are_the_model) {
+TEST(KeptModel, ItsGraphAndTheWeightsOfElsewhereAreTheModel) {
   const tests::TempFolder folder;
   const journal::RunDirectory run{folder.path()};
   RunModel model;
@@ -48,7 +48,7 @@ TEST(KeptModel, its_graph_and_the_weights_of_elsewhere_are_the_model) {
         << name;
 }
 
-TEST(KeptModel, what_was_frozen_for_the_run_is_not_frozen_in_what_is_kept) {
+TEST(KeptModel, WhatWasFrozenForTheRunIsNotFrozenInWhatIsKept) {
   const tests::TempFolder folder;
   const journal::RunDirectory run{folder.path()};
   RunModel model;
@@ -59,7 +59,7 @@ TEST(KeptModel, what_was_frozen_for_the_run_is_not_frozen_in_what_is_kept) {
   EXPECT_NE(model.program->graph.inputs, small_network().graph.inputs);
 }
 
-TEST(KeptModel, a_model_without_a_graph_leaves_no_file) {
+TEST(KeptModel, AModelWithoutAGraphLeavesNoFile) {
   const tests::TempFolder folder;
   const journal::RunDirectory run{folder.path()};
   keep_model({}, run);
@@ -68,7 +68,7 @@ TEST(KeptModel, a_model_without_a_graph_leaves_no_file) {
 }
 
 // The first start wrote it; going on with the run leaves it as it is.
-TEST(KeptModel, is_written_once) {
+TEST(KeptModel, IsWrittenOnce) {
   const tests::TempFolder folder;
   const journal::RunDirectory run{folder.path()};
   tests::write_bytes(run.model(), "as it was");

@@ -45,13 +45,13 @@ class RunRemains : public CountingRun {
   }
 };
 
-TEST_F(RunRemains, an_undamaged_run_goes_on_without_a_warning) {
+TEST_F(RunRemains, AnUndamagedRunGoesOnWithoutAWarning) {
   break_off();
   expect_done(4);
   EXPECT_EQ(said_, "");
 }
 
-TEST_F(RunRemains, without_its_journal_it_goes_on_from_its_checkpoint) {
+TEST_F(RunRemains, WithoutItsJournalItGoesOnFromItsCheckpoint) {
   break_off();
   fs::remove(directory().journal());
   expect_done(4);
@@ -63,7 +63,7 @@ TEST_F(RunRemains, without_its_journal_it_goes_on_from_its_checkpoint) {
   EXPECT_EQ(journal::read_journal(directory().journal())[0].kind, "run");
 }
 
-TEST_F(RunRemains, without_its_config_the_checkpoints_counts) {
+TEST_F(RunRemains, WithoutItsConfigTheCheckpointsCounts) {
   break_off();
   const std::string config = tests::read_bytes(directory().config());
   fs::remove(directory().config());
@@ -74,7 +74,7 @@ TEST_F(RunRemains, without_its_config_the_checkpoints_counts) {
   EXPECT_EQ(tests::read_bytes(directory().config()), config);
 }
 
-TEST_F(RunRemains, a_config_that_is_not_toml_gives_way_to_the_checkpoints) {
+TEST_F(RunRemains, AConfigThatIsNotTomlGivesWayToTheCheckpoints) {
   break_off();
   const std::string config = tests::read_bytes(directory().config());
   tests::write_bytes(directory().config(), config + "\n[train\n");
@@ -88,7 +88,7 @@ TEST_F(RunRemains, a_config_that_is_not_toml_gives_way_to_the_checkpoints) {
       config + "\n[train\n");
 }
 
-TEST_F(RunRemains, without_config_and_checkpoints_the_journals_counts) {
+TEST_F(RunRemains, WithoutConfigAndCheckpointsTheJournalsCounts) {
   break_off();
   const std::string config = tests::read_bytes(directory().config());
   tests::write_bytes(directory().config(), "");
@@ -98,7 +98,7 @@ TEST_F(RunRemains, without_config_and_checkpoints_the_journals_counts) {
   EXPECT_EQ(tests::read_bytes(directory().config()), config);
 }
 
-TEST_F(RunRemains, without_any_copy_of_its_config_it_says_so) {
+TEST_F(RunRemains, WithoutAnyCopyOfItsConfigItSaysSo) {
   break_off();
   fs::remove(directory().config());
   fs::remove_all(directory().checkpoints());
@@ -108,7 +108,7 @@ TEST_F(RunRemains, without_any_copy_of_its_config_it_says_so) {
       HasSubstr("neither a checkpoint nor the journal has a copy"));
 }
 
-TEST_F(RunRemains, lost_settings_are_the_checkpoints_or_the_journals) {
+TEST_F(RunRemains, LostSettingsAreTheCheckpointsOrTheJournals) {
   for (const bool checkpoints : {true, false}) {
     request_.config.run.name = checkpoints ? "one" : "two";
     request_.config.threads = 3;
@@ -133,7 +133,7 @@ TEST_F(RunRemains, lost_settings_are_the_checkpoints_or_the_journals) {
   }
 }
 
-TEST_F(RunRemains, settings_that_nobody_remembers_are_chosen_anew) {
+TEST_F(RunRemains, SettingsThatNobodyRemembersAreChosenAnew) {
   break_off();
   fs::remove(directory().plan());
   fs::remove_all(directory().checkpoints());
@@ -143,7 +143,7 @@ TEST_F(RunRemains, settings_that_nobody_remembers_are_chosen_anew) {
       said_, HasSubstr("plan.json is gone: the settings are chosen anew"));
 }
 
-TEST_F(RunRemains, a_loss_of_all_checkpoints_is_told) {
+TEST_F(RunRemains, ALossOfAllCheckpointsIsTold) {
   for (const bool folder : {true, false}) {
     request_.config.run.name = folder ? "one" : "two";
     request_.resume.reset();
@@ -161,7 +161,7 @@ TEST_F(RunRemains, a_loss_of_all_checkpoints_is_told) {
   }
 }
 
-TEST_F(RunRemains, a_loss_of_all_checkpoints_after_the_journals_is_told) {
+TEST_F(RunRemains, ALossOfAllCheckpointsAfterTheJournalsIsTold) {
   run(request_);
   request_.resume = directory().path;
   fs::remove(directory().journal());
@@ -172,14 +172,14 @@ TEST_F(RunRemains, a_loss_of_all_checkpoints_after_the_journals_is_told) {
   EXPECT_THAT(said_, HasSubstr("no checkpoint is left in "));
 }
 
-TEST_F(RunRemains, a_run_that_never_had_a_checkpoint_has_lost_none) {
+TEST_F(RunRemains, ARunThatNeverHadACheckpointHasLostNone) {
   request_.config.checkpoint.every_steps = 0;
   break_off();
   expect_done(0);
   EXPECT_EQ(said_, "");
 }
 
-TEST_F(RunRemains, a_journal_with_lines_of_others_ends_no_run) {
+TEST_F(RunRemains, AJournalWithLinesOfOthersEndsNoRun) {
   break_off();
   const std::string whole = tests::read_bytes(directory().journal());
   const auto second = whole.find('\n') + 1;
@@ -191,7 +191,7 @@ TEST_F(RunRemains, a_journal_with_lines_of_others_ends_no_run) {
 }
 
 // A limit of the process stands in for a full disk.
-TEST_F(RunRemains, what_ended_a_run_is_told_though_its_journal_is_full) {
+TEST_F(RunRemains, WhatEndedARunIsToldThoughItsJournalIsFull) {
   struct rlimit before {};
   ::getrlimit(RLIMIT_FSIZE, &before);
   const auto ignored = ::signal(SIGXFSZ, SIG_IGN);

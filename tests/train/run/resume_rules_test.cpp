@@ -21,7 +21,7 @@ Progress after(std::int64_t update) {
   return progress;
 }
 
-TEST(ResumeRules, what_alters_results_is_refused_by_name) {
+TEST(ResumeRules, WhatAltersResultsIsRefusedByName) {
   config::Config was;
   config::Config is = was;
   is.optimizer.lr = 0.5;
@@ -39,7 +39,7 @@ TEST(ResumeRules, what_alters_results_is_refused_by_name) {
           HasSubstr("--set train.batch=7 --set optimizer.lr=0.5")));
 }
 
-TEST(ResumeRules, what_does_not_alter_results_is_taken) {
+TEST(ResumeRules, WhatDoesNotAlterResultsIsTaken) {
   config::Config was;
   config::Config is = was;
   is.run.tags = {"a"};
@@ -58,14 +58,14 @@ TEST(ResumeRules, what_does_not_alter_results_is_taken) {
 }
 
 // A key that nobody thought of is refused rather than taken.
-TEST(ResumeRules, most_keys_alter_results) {
+TEST(ResumeRules, MostKeysAlterResults) {
   int refused = 0;
   for (const auto& field : config::fields())
     refused += effect_of(field.key) == Effect::result ? 1 : 0;
   EXPECT_GT(refused, 40);
 }
 
-TEST(ResumeRules, a_longer_run_must_have_had_the_same_rates) {
+TEST(ResumeRules, ALongerRunMustHaveHadTheSameRates) {
   config::Config was;
   was.train.epochs = 4;
   was.schedule.name = "constant";

@@ -29,7 +29,7 @@ class RunChecks : public CountingRun {
   }
 };
 
-TEST_F(RunChecks, a_warm_up_that_is_longer_than_the_run_leaves_no_directory) {
+TEST_F(RunChecks, AWarmUpThatIsLongerThanTheRunLeavesNoDirectory) {
   request_.config.schedule.warmup = 3;
   EXPECT_THAT(
       refused(),
@@ -42,14 +42,14 @@ TEST_F(RunChecks, a_warm_up_that_is_longer_than_the_run_leaves_no_directory) {
       HasSubstr("the warm-up (1 epoch, 8 updates) is as long as the run"));
 }
 
-TEST_F(RunChecks, a_schedule_that_must_know_a_length_refuses_a_stream) {
+TEST_F(RunChecks, AScheduleThatMustKnowALengthRefusesAStream) {
   request_.config.data.source = "cmd:true";
   request_.config.data.image_size = 8;
   request_.config.model.classes = 2;
   EXPECT_THAT(refused(), HasSubstr("does not say how long an epoch is"));
 }
 
-TEST_F(RunChecks, weights_of_other_classes_are_found_before_the_run) {
+TEST_F(RunChecks, WeightsOfOtherClassesAreFoundBeforeTheRun) {
   request_.config.train.class_weights = {1, 2, 3};
   EXPECT_THAT(
       refused(),
@@ -61,13 +61,13 @@ TEST_F(RunChecks, weights_of_other_classes_are_found_before_the_run) {
   EXPECT_EQ(run(request_).outcome.updates, 16);
 }
 
-TEST_F(RunChecks, a_metric_of_validation_needs_validation_data) {
+TEST_F(RunChecks, AMetricOfValidationNeedsValidationData) {
   request_.config.checkpoint.metric = "val_loss";
   request_.config.data.val_fraction = 0;
   EXPECT_THAT(refused(), HasSubstr("needs validation data"));
 }
 
-TEST_F(RunChecks, a_text_with_more_characters_than_the_model_knows_is_refused) {
+TEST_F(RunChecks, ATextWithMoreCharactersThanTheModelKnowsIsRefused) {
   model::ZooOptions small;
   small.name = "gpt_tiny";
   small.vocabulary = 65;

@@ -63,7 +63,7 @@ class RunTest : public CountingRun {
   }
 };
 
-TEST_F(RunTest, an_update_that_failed_half_way_is_begun_again_elsewhere) {
+TEST_F(RunTest, AnUpdateThatFailedHalfWayIsBegunAgainElsewhere) {
   breaks_at(5);
   const RunResult broken = run(request_);
   EXPECT_TRUE(broken.outcome.start_again);
@@ -78,7 +78,7 @@ TEST_F(RunTest, an_update_that_failed_half_way_is_begun_again_elsewhere) {
 }
 
 // Killed when its last checkpoint had its name, and nothing named it yet.
-TEST_F(RunTest, a_finished_run_that_goes_on_names_its_last_checkpoint) {
+TEST_F(RunTest, AFinishedRunThatGoesOnNamesItsLastCheckpoint) {
   ASSERT_EQ(run(request_).outcome.updates, 16);
   ASSERT_EQ(tests::read_bytes(checkpoints() / "latest"), "step-16\n");
   write_file_atomically(checkpoints() / "latest", "step-14\n");
@@ -87,7 +87,7 @@ TEST_F(RunTest, a_finished_run_that_goes_on_names_its_last_checkpoint) {
   EXPECT_EQ(tests::read_bytes(checkpoints() / "latest"), "step-16\n");
 }
 
-TEST_F(RunTest, an_observer_is_told_in_the_order_of_a_run) {
+TEST_F(RunTest, AnObserverIsToldInTheOrderOfARun) {
   Verbs verbs;
   request_.observer = &verbs;
   run(request_);
@@ -109,7 +109,7 @@ TEST_F(RunTest, an_observer_is_told_in_the_order_of_a_run) {
 }
 
 // A run that is resumed has its directory before anything is prepared.
-TEST_F(RunTest, what_an_observer_throws_ends_the_run_and_it_can_be_resumed) {
+TEST_F(RunTest, WhatAnObserverThrowsEndsTheRunAndItCanBeResumed) {
   tests::WhenStarted leaving([] { throw Error("enough"); });
   request_.observer = &leaving;
   EXPECT_THROW(run(request_), Error);

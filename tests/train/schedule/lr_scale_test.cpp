@@ -8,7 +8,7 @@
 namespace temper::train {
 namespace {
 
-TEST(LrScale, the_last_pattern_that_fits_decides) {
+TEST(LrScale, TheLastPatternThatFitsDecides) {
   const auto scales =
       parse_lr_scales({"features.*=0.1", "features.18.*=0.5", "*.bias = 2"});
   EXPECT_EQ(lr_factor(scales, "classifier.1.weight"), 1);
@@ -17,12 +17,12 @@ TEST(LrScale, the_last_pattern_that_fits_decides) {
   EXPECT_EQ(lr_factor(scales, "features.18.1.bias"), 2);
 }
 
-TEST(LrScale, what_is_no_factor_is_refused) {
+TEST(LrScale, WhatIsNoFactorIsRefused) {
   for (const char* wrong : {"features.*", "=0.1", "a=", "a=x", "a=-1", "a=nan"})
     EXPECT_THROW(parse_lr_scales({wrong}), Error) << wrong;
 }
 
-TEST(LrScale, a_pattern_that_fits_nothing_is_told_with_the_nearest_name) {
+TEST(LrScale, APatternThatFitsNothingIsToldWithTheNearestName) {
   const std::vector<std::string> names{"fc.weight", "fc.bias"};
   check_lr_scales(parse_lr_scales({"fc.*=0.1"}), names);
   try {

@@ -19,7 +19,7 @@ config::Config named(const std::string& name) {
 }
 
 // reference/schedules.py: 40 updates, drops of a half every 8.
-TEST(Schedule, rates_are_those_of_pytorch) {
+TEST(Schedule, RatesAreThoseOfPytorch) {
   std::ifstream file(tests::fixtures() / "train/schedules.json");
   const auto expected = nlohmann::json::parse(file);
   for (const auto& [name, rates] : expected.items()) {
@@ -39,7 +39,7 @@ TEST(Schedule, rates_are_those_of_pytorch) {
   }
 }
 
-TEST(Schedule, warm_up_comes_before_and_ends_at_the_full_rate) {
+TEST(Schedule, WarmUpComesBeforeAndEndsAtTheFullRate) {
   config::Config config = named("cosine");
   config.schedule.warmup = 0.5;
   const Schedule schedule = make_schedule(config, 20, 100);
@@ -51,7 +51,7 @@ TEST(Schedule, warm_up_comes_before_and_ends_at_the_full_rate) {
   EXPECT_NEAR(learning_rate(schedule, 55), 0.15, 1e-12);
 }
 
-TEST(Schedule, plateau_falls_when_told) {
+TEST(Schedule, PlateauFallsWhenTold) {
   config::Config config = named("plateau");
   config.schedule.min_lr = 0.002;
   const Schedule schedule = make_schedule(config, 10, 100);
@@ -60,20 +60,20 @@ TEST(Schedule, plateau_falls_when_told) {
   EXPECT_DOUBLE_EQ(learning_rate(schedule, 50, 9), 0.002);
 }
 
-TEST(Schedule, beyond_the_end_the_rate_stays_at_the_end) {
+TEST(Schedule, BeyondTheEndTheRateStaysAtTheEnd) {
   const Schedule linear = make_schedule(named("linear"), 10, 100);
   EXPECT_DOUBLE_EQ(learning_rate(linear, 1000), 0);
   const Schedule cycle = make_schedule(named("one-cycle"), 10, 100);
   EXPECT_DOUBLE_EQ(learning_rate(cycle, 1000), learning_rate(cycle, 99));
 }
 
-TEST(Schedule, a_run_of_one_update_has_a_rate) {
+TEST(Schedule, ARunOfOneUpdateHasARate) {
   for (const char* name :
        {"constant", "linear", "cosine", "one-cycle", "exponential", "step"})
     EXPECT_GT(learning_rate(make_schedule(named(name), 1, 1), 0), 0) << name;
 }
 
-TEST(Schedule, what_makes_no_sense_is_refused) {
+TEST(Schedule, WhatMakesNoSenseIsRefused) {
   config::Config config = named("cosine");
   config.schedule.min_lr = 1;
   EXPECT_THROW(make_schedule(config, 10, 100), Error);

@@ -42,7 +42,7 @@ class RunModels : public ::testing::Test {
   config::Config config_;
 };
 
-TEST_F(RunModels, an_export_for_other_channels_is_refused) {
+TEST_F(RunModels, AnExportForOtherChannelsIsRefused) {
   model::ZooOptions colour;
   colour.name = "cnn";
   colour.image_size = 8;
@@ -60,7 +60,7 @@ TEST_F(RunModels, an_export_for_other_channels_is_refused) {
           testing::Not(HasSubstr("image_size"))));
 }
 
-TEST_F(RunModels, an_export_for_other_sizes_names_the_size) {
+TEST_F(RunModels, AnExportForOtherSizesNamesTheSize) {
   model::ZooOptions large;
   large.name = "cnn";
   large.image_size = 16;
@@ -72,7 +72,7 @@ TEST_F(RunModels, an_export_for_other_sizes_names_the_size) {
   EXPECT_THAT(refusal(), HasSubstr("Set data.image_size = 16."));
 }
 
-TEST_F(RunModels, a_task_without_classes_does_not_ask_for_them) {
+TEST_F(RunModels, ATaskWithoutClassesDoesNotAskForThem) {
   model::ZooOptions two;
   two.name = "cnn";
   two.image_size = 8;
@@ -85,7 +85,7 @@ TEST_F(RunModels, a_task_without_classes_does_not_ask_for_them) {
   EXPECT_EQ(choose_model(config_, gray_images()).outputs, 2);
 }
 
-TEST_F(RunModels, an_export_with_fewer_outputs_than_classes_wants_a_new_head) {
+TEST_F(RunModels, AnExportWithFewerOutputsThanClassesWantsANewHead) {
   model::ZooOptions two;
   two.name = "cnn";
   two.image_size = 8;
@@ -103,13 +103,13 @@ TEST_F(RunModels, an_export_with_fewer_outputs_than_classes_wants_a_new_head) {
   EXPECT_EQ(choose_model(config_, gray_images()).outputs, 3);
 }
 
-TEST_F(RunModels, weights_that_are_not_there_are_named) {
+TEST_F(RunModels, WeightsThatAreNotThereAreNamed) {
   config_.model.name = "cnn";
   config_.model.weights = (folder_.path() / "gone.safetensors").string();
   EXPECT_THAT(refusal(), HasSubstr("gone.safetensors"));
 }
 
-TEST_F(RunModels, weights_that_cannot_be_read_are_named) {
+TEST_F(RunModels, WeightsThatCannotBeReadAreNamed) {
   config_.model.name = "cnn";
   for (const char* name : {"noise.safetensors", "noise.pth"}) {
     const auto path = folder_.path() / name;
@@ -165,7 +165,7 @@ class NamedWeights : public RunModels {
   }
 };
 
-TEST_F(NamedWeights, imagenet_gives_the_weights_and_a_last_layer_that_fits) {
+TEST_F(NamedWeights, ImagenetGivesTheWeightsAndALastLayerThatFits) {
   config_.model.name = "resnet18";
   config_.model.weights = "imagenet";
   const RunModel model = choose_model(config_, photo_data(96), store(false));
@@ -184,7 +184,7 @@ TEST_F(NamedWeights, imagenet_gives_the_weights_and_a_last_layer_that_fits) {
       HasSubstr("the model's own first layer"));
 }
 
-TEST_F(NamedWeights, photographs_get_a_resnet_that_starts_from_what_is_here) {
+TEST_F(NamedWeights, PhotographsGetAResnetThatStartsFromWhatIsHere) {
   const RunModel here = choose_model(config_, photo_data(96), store(true));
   EXPECT_EQ(here.name, "resnet18");
   EXPECT_EQ(here.weights, "imagenet");
@@ -200,13 +200,13 @@ TEST_F(NamedWeights, photographs_get_a_resnet_that_starts_from_what_is_here) {
   EXPECT_EQ(choose_model(config_, photo_data(96), store(true)).weights, "");
 }
 
-TEST_F(NamedWeights, small_photographs_take_them_into_the_whole_network) {
+TEST_F(NamedWeights, SmallPhotographsTakeThemIntoTheWholeNetwork) {
   config_.model.weights = "imagenet";
   const RunModel model = choose_model(config_, photo_data(32), store(false));
   EXPECT_TRUE(starts_from_it(model, "layer1.0.conv1.weight"));
 }
 
-TEST_F(NamedWeights, a_run_that_goes_on_asks_for_none) {
+TEST_F(NamedWeights, ARunThatGoesOnAsksForNone) {
   config_.model.name = "resnet18";
   config_.model.weights = "imagenet";
   config_.model.freeze = {"backbone"};
@@ -225,9 +225,7 @@ std::vector<std::int64_t> first_filters(const RunModel& model) {
   return model.program->weights.at("conv1.weight").sizes;
 }
 
-TEST_F(
-    RunModels,
-    small_colour_images_get_a_narrow_resnet_that_keeps_them_whole) {
+TEST_F(RunModels, SmallColourImagesGetANarrowResnetThatKeepsThemWhole) {
   using Sizes = std::vector<std::int64_t>;
   const RunModel small = choose_model(config_, photo_data(32));
   EXPECT_EQ(small.name, "resnet18");
@@ -242,21 +240,23 @@ TEST_F(
   // A width that was asked for stays; so does a model that is named.
   config_.model.width = 0.5;
   EXPECT_EQ(
-      first_filters(choose_model(config_, photo_data(32))), (Sizes{32, 3, 3, 3}));
+      first_filters(choose_model(config_, photo_data(32))),
+      (Sizes{32, 3, 3, 3}));
   config_.model.width = 1;
   config_.model.name = "resnet18";
   EXPECT_EQ(
-      first_filters(choose_model(config_, photo_data(32))), (Sizes{64, 3, 7, 7}));
+      first_filters(choose_model(config_, photo_data(32))),
+      (Sizes{64, 3, 7, 7}));
 }
 
-TEST_F(RunModels, digits_and_tiny_images_get_a_cnn) {
+TEST_F(RunModels, DigitsAndTinyImagesGetACnn) {
   RunData digits = gray_images();
   digits.input_shape = {1, 28, 28};
   EXPECT_EQ(choose_model(config_, digits).name, "cnn");
   EXPECT_EQ(choose_model(config_, photo_data(16)).name, "cnn");
 }
 
-TEST_F(RunModels, a_frozen_part_that_is_random_is_told) {
+TEST_F(RunModels, AFrozenPartThatIsRandomIsTold) {
   config_.model.name = "cnn";
   config_.model.freeze = {"backbone"};
   EXPECT_THAT(
@@ -264,7 +264,7 @@ TEST_F(RunModels, a_frozen_part_that_is_random_is_told) {
       Contains(HasSubstr("weights that are still random")));
 }
 
-TEST_F(RunModels, a_model_that_is_frozen_whole_is_refused) {
+TEST_F(RunModels, AModelThatIsFrozenWholeIsRefused) {
   config_.model.name = "cnn";
   config_.model.freeze = {"*"};
   EXPECT_THAT(
@@ -274,7 +274,7 @@ TEST_F(RunModels, a_model_that_is_frozen_whole_is_refused) {
           HasSubstr("all but the last layer")));
 }
 
-TEST_F(RunModels, fewer_outputs_than_classes_are_found_before_the_run) {
+TEST_F(RunModels, FewerOutputsThanClassesAreFoundBeforeTheRun) {
   config_.model.name = "cnn";
   config_.model.classes = 2;
   EXPECT_THAT(
@@ -290,7 +290,7 @@ TEST_F(RunModels, fewer_outputs_than_classes_are_found_before_the_run) {
   EXPECT_THAT(choose_model(config_, gray_images()).notes, ::testing::IsEmpty());
 }
 
-TEST_F(RunModels, outputs_that_no_class_has_are_told) {
+TEST_F(RunModels, OutputsThatNoClassHasAreTold) {
   model::ZooOptions ten;
   ten.name = "cnn";
   ten.image_size = 8;

@@ -8,7 +8,7 @@
 namespace temper::train {
 namespace {
 
-TEST(Predictions, ties_and_rows_that_are_not_finite_are_judged_by_the_rule) {
+TEST(Predictions, TiesAndRowsThatAreNotFiniteAreJudgedByTheRule) {
   const float inf = HUGE_VALF;
   const at::Tensor scores =
       at::tensor({1.0F,
@@ -37,7 +37,7 @@ TEST(Predictions, ties_and_rows_that_are_not_finite_are_judged_by_the_rule) {
   EXPECT_EQ(sums.correct_top, 3);
 }
 
-TEST(Predictions, tokens_are_predictions_too) {
+TEST(Predictions, TokensArePredictionsToo) {
   const at::Tensor scores = at::zeros({2, 4, 3}); // N x classes x tokens
   scores.select(1, 2).fill_(1);
   PredictionCounts counts;

@@ -64,14 +64,14 @@ Samples with_numbers(int count, int outputs, bool zero_one) {
   return {inputs, {}, targets};
 }
 
-TEST(Tasks, classification_is_pytorchs_cross_entropy) {
+TEST(Tasks, ClassificationIsPytorchsCrossEntropy) {
   const Samples samples = rows(10);
   expect_pytorchs_step(table(plain_sgd()), samples, [&](const auto& output) {
     return F::cross_entropy(output, samples.labels);
   });
 }
 
-TEST(Tasks, label_smoothing_and_class_weights_are_pytorchs) {
+TEST(Tasks, LabelSmoothingAndClassWeightsArePytorchs) {
   config::Config config = plain_sgd();
   config.train.label_smoothing = 0.2;
   config.train.class_weights = {0.5, 1, 3};
@@ -85,7 +85,7 @@ TEST(Tasks, label_smoothing_and_class_weights_are_pytorchs) {
   });
 }
 
-TEST(Tasks, regression_is_pytorchs_mean_squared_error) {
+TEST(Tasks, RegressionIsPytorchsMeanSquaredError) {
   const Samples samples = with_numbers(10, 2, false);
   const Sample sample = numbers(plain_sgd(), 2);
   expect_pytorchs_step(sample, samples, [&](const auto& output) {
@@ -103,7 +103,7 @@ TEST(Tasks, regression_is_pytorchs_mean_squared_error) {
   EXPECT_NEAR(sums.squared_error, error.square().sum().item<double>(), 1e-5);
 }
 
-TEST(Tasks, bce_is_pytorchs_on_logits) {
+TEST(Tasks, BceIsPytorchsOnLogits) {
   config::Config config = plain_sgd();
   config.train.loss = "bce";
   const Samples samples = with_numbers(10, 2, true);
@@ -112,7 +112,7 @@ TEST(Tasks, bce_is_pytorchs_on_logits) {
   });
 }
 
-TEST(Tasks, autoencoding_wants_its_inputs_back) {
+TEST(Tasks, AutoencodingWantsItsInputsBack) {
   config::Config config = plain_sgd();
   config.train.task = "autoencode";
   const Samples samples = with_numbers(10, 1, false);
@@ -123,7 +123,7 @@ TEST(Tasks, autoencoding_wants_its_inputs_back) {
   });
 }
 
-TEST(Tasks, next_token_is_cross_entropy_over_every_token) {
+TEST(Tasks, NextTokenIsCrossEntropyOverEveryToken) {
   Sample sample;
   sample.config = plain_sgd();
   sample.zoo.name = "gpt_tiny";
@@ -151,7 +151,7 @@ TEST(Tasks, next_token_is_cross_entropy_over_every_token) {
 }
 
 // Mixed inputs and soft targets are data's own; the loss over them PyTorch's.
-TEST(Tasks, mixed_images_are_learned_from_their_soft_targets) {
+TEST(Tasks, MixedImagesAreLearnedFromTheirSoftTargets) {
   for (const bool cut : {false, true}) {
     config::Config config = plain_sgd();
     config.train.label_smoothing = 0.1;
@@ -187,7 +187,7 @@ TEST(Tasks, mixed_images_are_learned_from_their_soft_targets) {
 }
 
 // Against the label of one of the two, accuracy would be that of a coin.
-TEST(Tasks, a_mixed_image_is_right_when_taken_for_what_it_shows_most_of) {
+TEST(Tasks, AMixedImageIsRightWhenTakenForWhatItShowsMostOf) {
   config::Config config = plain_sgd();
   config.train.mixup = 1;
   const Sample sample = pictures(config, "cnn");
@@ -218,7 +218,7 @@ TEST(Tasks, a_mixed_image_is_right_when_taken_for_what_it_shows_most_of) {
   EXPECT_TRUE(told_apart);
 }
 
-TEST(Tasks, that_do_not_suit_the_data_say_so) {
+TEST(Tasks, ThatDoNotSuitTheDataSaySo) {
   config::Config config;
   config.train.task = "regression";
   EXPECT_THAT(
@@ -231,7 +231,7 @@ TEST(Tasks, that_do_not_suit_the_data_say_so) {
       HasSubstr("train.loss = mse does not go with the task classification"));
 }
 
-TEST(Tasks, an_output_that_does_not_fit_the_targets_is_named) {
+TEST(Tasks, AnOutputThatDoesNotFitTheTargetsIsNamed) {
   Sample sample = numbers(plain_sgd(), 2);
   sample.plan.target_shape = {3};
   const Samples samples = with_numbers(10, 3, false);

@@ -212,7 +212,7 @@ std::vector<double> widest_apart(
   return apart;
 }
 
-TEST_P(Curves, are_pythons_as_far_as_float32_allows) {
+TEST_P(Curves, ArePythonsAsFarAsFloat32Allows) {
   const json& expected = GetParam().expected;
   const auto wide = expected.at("float64").get<std::vector<double>>();
   std::vector<std::vector<double>> ours;
@@ -231,7 +231,7 @@ TEST_P(Curves, are_pythons_as_far_as_float32_allows) {
     expect_near(ours.front()[i], wide[i], kTimes * apart[i], i);
 }
 
-TEST_P(Curves, are_pythons_to_the_end_in_float64) {
+TEST_P(Curves, ArePythonsToTheEndInFloat64) {
   const json& expected = GetParam().expected;
   const auto wide = expected.at("float64").get<std::vector<double>>();
   ASSERT_EQ(wide.size(), 50U);

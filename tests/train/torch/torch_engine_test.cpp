@@ -9,7 +9,7 @@
 namespace temper::train {
 namespace {
 
-TEST(TorchEngine, a_captured_state_goes_on_bit_for_bit) {
+TEST(TorchEngine, ACapturedStateGoesOnBitForBit) {
   config::Config config;
   config.train.ema = 0.9;
   const Samples batch = rows(16);
@@ -26,7 +26,7 @@ TEST(TorchEngine, a_captured_state_goes_on_bit_for_bit) {
   EXPECT_TRUE(same_bits(first->capture().tensors, second->capture().tensors));
 }
 
-TEST(TorchEngine, dropout_differs_from_update_to_update) {
+TEST(TorchEngine, DropoutDiffersFromUpdateToUpdate) {
   const Samples batch = rows(16);
   const auto one = table(sgd(), 0.5).engine();
   const auto other = table(sgd(), 0.5).engine();
@@ -35,7 +35,7 @@ TEST(TorchEngine, dropout_differs_from_update_to_update) {
   EXPECT_FALSE(same_bits(one->weights(), other->weights()));
 }
 
-TEST(TorchEngine, validation_sees_the_averaged_weights_and_leaves_no_trace) {
+TEST(TorchEngine, ValidationSeesTheAveragedWeightsAndLeavesNoTrace) {
   config::Config config = sgd();
   config.train.ema = 0.99;
   const Samples batch = rows(16);
@@ -58,7 +58,7 @@ TEST(TorchEngine, validation_sees_the_averaged_weights_and_leaves_no_trace) {
 }
 
 // The average is (1 + u) / (10 + u) of itself at update u, at most train.ema.
-TEST(TorchEngine, averaged_weights_follow_with_a_growing_memory) {
+TEST(TorchEngine, AveragedWeightsFollowWithAGrowingMemory) {
   config::Config config = plain_sgd();
   config.train.ema = 0.2;
   const Samples batch = rows(16);
@@ -84,7 +84,7 @@ TEST(TorchEngine, averaged_weights_follow_with_a_growing_memory) {
   EXPECT_TRUE(at::equal(model::tensor_of(state.at("ema." + name)), average));
 }
 
-TEST(TorchEngine, training_sums_are_those_of_all_steps_since_the_last_asking) {
+TEST(TorchEngine, TrainingSumsAreThoseOfAllStepsSinceTheLastAsking) {
   const auto trained = table(sgd()).engine();
   const Samples batch = rows(10);
   double losses = 0;
@@ -101,7 +101,7 @@ TEST(TorchEngine, training_sums_are_those_of_all_steps_since_the_last_asking) {
   EXPECT_EQ(trained->take_training_sums().samples, 0);
 }
 
-TEST(TorchEngine, bytes_are_normalised_as_floats_are) {
+TEST(TorchEngine, BytesAreNormalisedAsFloatsAre) {
   Sample sample = pictures(plain_sgd(), "cnn");
   sample.plan.mean = {0.5F, 0.4F, 0.3F};
   sample.plan.deviation = {0.2F, 0.3F, 0.4F};

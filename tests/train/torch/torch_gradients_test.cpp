@@ -21,7 +21,7 @@ config::Config hard() {
 
 // Every split of 37 samples gives the gradient of the whole batch: after one
 // step of plain SGD the weights differ by at most 2e-6 of how far they went.
-TEST(Gradients, of_every_split_of_37_samples_are_the_whole_batchs) {
+TEST(Gradients, OfEverySplitOf37SamplesAreTheWholeBatchs) {
   const Samples batch = rows(37);
   const auto fresh = table(hard()).engine()->weights();
   const auto whole = table(hard()).engine();
@@ -38,9 +38,7 @@ TEST(Gradients, of_every_split_of_37_samples_are_the_whole_batchs) {
 }
 
 // The same in float64, where only a real mistake is visible: to 1e-12.
-TEST(
-    Gradients,
-    in_float64_of_every_split_of_37_samples_agree_to_twelve_digits) {
+TEST(Gradients, InFloat64OfEverySplitOf37SamplesAgreeToTwelveDigits) {
   const Samples batch = rows(37);
   const at::Tensor inputs = batch.inputs.to(at::kDouble);
   const auto gradient = [&](int micro) {
@@ -72,7 +70,7 @@ TEST(
         << "slices of " << micro;
 }
 
-TEST(Gradients, are_clipped_to_their_length) {
+TEST(Gradients, AreClippedToTheirLength) {
   config::Config config = plain_sgd();
   config.train.clip = 0.01;
   const Samples batch = rows(16);
@@ -83,7 +81,7 @@ TEST(Gradients, are_clipped_to_their_length) {
   EXPECT_NEAR(distance(fresh, clipped->weights()), 0.1 * 0.01, 1e-6);
 }
 
-TEST(Gradients, shorter_than_the_limit_stay_as_they_are) {
+TEST(Gradients, ShorterThanTheLimitStayAsTheyAre) {
   config::Config config = plain_sgd();
   const Samples batch = rows(16);
   const auto free = table(config).engine();
@@ -94,7 +92,7 @@ TEST(Gradients, shorter_than_the_limit_stay_as_they_are) {
   EXPECT_TRUE(same_bits(free->weights(), clipped->weights()));
 }
 
-TEST(Gradients, are_clipped_by_value_as_pytorch_does) {
+TEST(Gradients, AreClippedByValueAsPytorchDoes) {
   at::manual_seed(4);
   const at::Tensor begin = at::randn({5, 4});
   for (const double norm : {0.0, 0.5}) {

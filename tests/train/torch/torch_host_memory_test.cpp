@@ -67,7 +67,7 @@ class HostMemory : public ::testing::TestWithParam<config::Precision> {
   Samples samples_ = images(7, 3, 8);
 };
 
-TEST_P(HostMemory, an_update_happens_once_or_not_at_all) {
+TEST_P(HostMemory, AnUpdateHappensOnceOrNotAtAll) {
   config::Config config;
   config.optimizer.name = "adamw";
   config.train.clip = 0.5;

@@ -58,7 +58,7 @@ void expect_near_weights(
 
 class OptimizersOnMps : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(OptimizersOnMps, trains_as_on_the_cpu) {
+TEST_P(OptimizersOnMps, TrainsAsOnTheCpu) {
   const config::Config config = every_option(GetParam());
   for (const char* network : {"cnn", "resnet18"}) {
     const Samples samples = images(7, 3, 8);
@@ -104,7 +104,7 @@ INSTANTIATE_TEST_SUITE_P(
     OptimizersOnMps,
     ::testing::Values("sgd", "adam", "adamw", "lion"));
 
-TEST(EngineOnMps, reads_nothing_until_it_is_asked) {
+TEST(EngineOnMps, ReadsNothingUntilItIsAsked) {
   const auto far = on_mps(pictures(every_option("adamw"), "cnn")).engine();
   const Samples samples = images(7, 3, 8);
   const auto reads = libtorch::sim::counts().syncs;
@@ -128,9 +128,7 @@ TEST(EngineOnMps, reads_nothing_until_it_is_asked) {
   EXPECT_EQ(far->take_evaluation_sums().samples, 11 * 7);
 }
 
-TEST_P(
-    OptimizersOnMps,
-    an_update_that_is_not_finite_changes_no_weight_until_told) {
+TEST_P(OptimizersOnMps, AnUpdateThatIsNotFiniteChangesNoWeightUntilTold) {
   const auto far = on_mps(table(every_option(GetParam()))).engine();
   Samples samples = rows(8);
   for (int i = 0; i < 3; ++i)
@@ -150,7 +148,7 @@ TEST_P(
   EXPECT_FALSE(same_bits(before.tensors, far->capture().tensors));
 }
 
-TEST(EngineOnMps, a_state_is_not_saved_before_bad_news_are_told) {
+TEST(EngineOnMps, AStateIsNotSavedBeforeBadNewsAreTold) {
   const auto far = on_mps(table(sgd())).engine();
   Samples samples = rows(8);
   samples.inputs[3][2] = HUGE_VALF;
@@ -194,7 +192,7 @@ std::string trained_with(std::unique_ptr<Task> task) {
   });
 }
 
-TEST(EngineOnMps, a_tensor_left_on_the_cpu_is_named_with_the_way_out) {
+TEST(EngineOnMps, ATensorLeftOnTheCpuIsNamedWithTheWayOut) {
   const auto module = [] { return table(sgd()).module(); };
   EXPECT_EQ(trained_with(std::make_unique<Weighted>(module(), true)), "");
   EXPECT_THAT(
@@ -220,7 +218,7 @@ TEST(EngineOnMps, a_tensor_left_on_the_cpu_is_named_with_the_way_out) {
                 "is on mps:0: move it there with .to(batch.inputs.device())"));
 }
 
-TEST(EngineOnMps, float64_in_a_train_step_is_refused_by_name) {
+TEST(EngineOnMps, Float64InATrainStepIsRefusedByName) {
   EXPECT_THAT(
       trained_with(std::make_unique<OwnTask>(
           table(sgd()).module(),

@@ -88,24 +88,24 @@ class TransactionOnMps : public ::testing::TestWithParam<const char*> {
   }
 };
 
-TEST_P(TransactionOnMps, out_of_memory_once_leaves_no_trace) {
+TEST_P(TransactionOnMps, OutOfMemoryOnceLeavesNoTrace) {
   try_all(true, &ShortMemory::fail_once, false);
 }
 
-TEST_P(TransactionOnMps, out_of_memory_for_good_leaves_no_trace) {
+TEST_P(TransactionOnMps, OutOfMemoryForGoodLeavesNoTrace) {
   try_all(true, &ShortMemory::fail_from, true);
 }
 
-TEST_P(TransactionOnMps, out_of_memory_once_in_a_resnet_leaves_no_trace) {
+TEST_P(TransactionOnMps, OutOfMemoryOnceInAResnetLeavesNoTrace) {
   try_all(false, &ShortMemory::fail_once, false);
 }
 
-TEST_P(TransactionOnMps, out_of_memory_for_good_in_a_resnet_leaves_no_trace) {
+TEST_P(TransactionOnMps, OutOfMemoryForGoodInAResnetLeavesNoTrace) {
   try_all(false, &ShortMemory::fail_from, true);
 }
 
 // Told late: statistics and sums are those before the bad step, too.
-TEST_P(TransactionOnMps, nan_that_is_seen_late_leaves_no_trace) {
+TEST_P(TransactionOnMps, NanThatIsSeenLateLeavesNoTrace) {
   Samples samples = images(7, 3, 8);
   const auto engine = far("resnet18", GetParam()).engine();
   for (int i = 0; i < 3; ++i)

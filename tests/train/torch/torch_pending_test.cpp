@@ -20,7 +20,7 @@ using testing::IsEmpty;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-TEST(PendingLosses, come_back_in_their_order_and_are_forgotten) {
+TEST(PendingLosses, ComeBackInTheirOrderAndAreForgotten) {
   PendingLosses losses;
   EXPECT_THAT(losses.take(), IsEmpty());
   for (const float number : {3.F, 1.F, 2.F})
@@ -29,7 +29,7 @@ TEST(PendingLosses, come_back_in_their_order_and_are_forgotten) {
   EXPECT_THAT(losses.take(), IsEmpty());
 }
 
-TEST(PendingLosses, that_nobody_asks_for_are_full_at_last) {
+TEST(PendingLosses, ThatNobodyAsksForAreFullAtLast) {
   PendingLosses losses;
   const at::Tensor number = at::scalar_tensor(1.F);
   int count = 0;

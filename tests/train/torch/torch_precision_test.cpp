@@ -23,7 +23,7 @@ graph::Weights gradients(const Sample& sample, const Samples& batch) {
   return engine->gradients();
 }
 
-TEST(TorchPrecision, bf16_is_as_far_from_fp32_as_its_bits_are_few) {
+TEST(TorchPrecision, Bf16IsAsFarFromFp32AsItsBitsAreFew) {
   const Samples batch = images(16, 3, 8);
   Sample sample = pictures(plain_sgd(), "cnn");
   const auto plain = gradients(sample, batch);
@@ -39,7 +39,7 @@ TEST(TorchPrecision, bf16_is_as_far_from_fp32_as_its_bits_are_few) {
   EXPECT_LT(off, kLayers * kRoundings * std::ldexp(1, -8));
 }
 
-TEST(TorchPrecision, bf16_keeps_weights_and_state_in_float32) {
+TEST(TorchPrecision, Bf16KeepsWeightsAndStateInFloat32) {
   Sample sample = pictures(sgd(), "resnet18");
   sample.precision = config::Precision::bf16;
   const auto engine = sample.engine();
@@ -50,7 +50,7 @@ TEST(TorchPrecision, bf16_keeps_weights_and_state_in_float32) {
   }
 }
 
-TEST(TorchPrecision, channels_last_computes_the_same) {
+TEST(TorchPrecision, ChannelsLastComputesTheSame) {
   const Samples batch = images(16, 3, 8);
   Sample sample = pictures(plain_sgd(), "resnet18");
   const auto plain = gradients(sample, batch);
@@ -65,7 +65,7 @@ TEST(TorchPrecision, channels_last_computes_the_same) {
   EXPECT_TRUE(same_bits(first->weights(), last->weights()));
 }
 
-TEST(LossScaling, changes_nothing_when_nothing_overflows) {
+TEST(LossScaling, ChangesNothingWhenNothingOverflows) {
   const Samples batch = rows(16);
   Sample sample = table(sgd());
   const auto plain = sample.engine();
@@ -88,7 +88,7 @@ std::unique_ptr<Task> large_loss(const Sample& sample) {
       });
 }
 
-TEST(LossScaling, an_overflow_leaves_the_update_out_and_halves_the_scale) {
+TEST(LossScaling, AnOverflowLeavesTheUpdateOutAndHalvesTheScale) {
   const Samples batch = rows(16);
   Sample sample = table(plain_sgd());
   sample.precision = config::Precision::scaled;
@@ -109,7 +109,7 @@ TEST(LossScaling, an_overflow_leaves_the_update_out_and_halves_the_scale) {
   EXPECT_TRUE(same_bits(engine->capture().tensors, resumed->capture().tensors));
 }
 
-TEST(LossScaling, a_gradient_that_never_fits_ends_the_run) {
+TEST(LossScaling, AGradientThatNeverFitsEndsTheRun) {
   const Samples batch = rows(16);
   Sample sample = table(plain_sgd());
   sample.precision = config::Precision::scaled;

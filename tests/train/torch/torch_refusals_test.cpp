@@ -23,7 +23,7 @@ std::string own(const OwnTask::Step& step) {
   });
 }
 
-TEST(Refusals, a_loss_that_is_not_finite_changes_no_weight) {
+TEST(Refusals, ALossThatIsNotFiniteChangesNoWeight) {
   config::Config config;
   config.train.ema = 0.9;
   const auto trained = table(config).engine();
@@ -41,7 +41,7 @@ TEST(Refusals, a_loss_that_is_not_finite_changes_no_weight) {
   EXPECT_TRUE(same_bits(before.tensors, trained->capture().tensors));
 }
 
-TEST(Refusals, a_gradient_that_is_not_finite_changes_no_weight) {
+TEST(Refusals, AGradientThatIsNotFiniteChangesNoWeight) {
   const Sample sample = table(sgd());
   // Finite, and infinitely steep.
   const auto trained = sample.engine(std::make_unique<OwnTask>(
@@ -57,7 +57,7 @@ TEST(Refusals, a_gradient_that_is_not_finite_changes_no_weight) {
   EXPECT_TRUE(same_bits(before.tensors, trained->capture().tensors));
 }
 
-TEST(Refusals, a_label_out_of_range_is_named_with_its_sample) {
+TEST(Refusals, ALabelOutOfRangeIsNamedWithItsSample) {
   const auto trained = table(sgd()).engine();
   for (const std::int64_t label : {3, -1}) {
     Samples samples = rows(8);
@@ -72,7 +72,7 @@ TEST(Refusals, a_label_out_of_range_is_named_with_its_sample) {
   }
 }
 
-TEST(Refusals, images_with_other_channels_than_the_models) {
+TEST(Refusals, ImagesWithOtherChannelsThanTheModels) {
   const auto trained = pictures(sgd(), "cnn").engine();
   const Samples samples = images(4, 1, 8);
   EXPECT_THAT(
@@ -82,7 +82,7 @@ TEST(Refusals, images_with_other_channels_than_the_models) {
           HasSubstr("3, 8, 8], given as float32 [4, 1, 8, 8]")));
 }
 
-TEST(Refusals, one_sample_is_too_few_for_batch_norm) {
+TEST(Refusals, OneSampleIsTooFewForBatchNorm) {
   const auto trained = pictures(sgd(), "resnet18").engine();
   const Samples one = images(1, 3, 8);
   EXPECT_THAT(
@@ -104,7 +104,7 @@ TEST(Refusals, one_sample_is_too_few_for_batch_norm) {
   EXPECT_EQ(trained->take_evaluation_sums().samples, 1);
 }
 
-TEST(Refusals, a_checkpoint_of_another_model) {
+TEST(Refusals, ACheckpointOfAnotherModel) {
   const auto trained = table(sgd()).engine();
   EngineState state = trained->capture();
   const auto before = trained->capture();
@@ -119,7 +119,7 @@ TEST(Refusals, a_checkpoint_of_another_model) {
   EXPECT_TRUE(same_bits(before.tensors, trained->capture().tensors));
 }
 
-TEST(Refusals, a_tensor_of_another_type_in_a_train_step) {
+TEST(Refusals, ATensorOfAnotherTypeInATrainStep) {
   EXPECT_THAT(
       own([](Task& task, const TensorBatch& batch) {
         const at::Tensor out = task.model().forward({batch.inputs});
@@ -147,7 +147,7 @@ TEST(Refusals, a_tensor_of_another_type_in_a_train_step) {
           HasSubstr(".to(at::kFloat)")));
 }
 
-TEST(Refusals, a_companion_of_another_type_is_named) {
+TEST(Refusals, ACompanionOfAnotherTypeIsNamed) {
   class Weighted final : public Task {
    public:
     explicit Weighted(std::shared_ptr<model::Module> model)
@@ -171,7 +171,7 @@ TEST(Refusals, a_companion_of_another_type_is_named) {
       HasSubstr("mixes types: scales is float64, and the model float32"));
 }
 
-TEST(Refusals, what_is_no_loss) {
+TEST(Refusals, WhatIsNoLoss) {
   EXPECT_THAT(
       own([](Task&, const TensorBatch&) { return at::Tensor(); }),
       HasSubstr("train_step's loss cannot be used: it is no tensor."));
@@ -185,7 +185,7 @@ TEST(Refusals, what_is_no_loss) {
       HasSubstr("no gradient leads through it: compute it with model()"));
 }
 
-TEST(Refusals, anything_else_libtorch_says_is_passed_on_in_one_sentence) {
+TEST(Refusals, AnythingElseLibtorchSaysIsPassedOnInOneSentence) {
   EXPECT_THAT(
       own([](Task& task, const TensorBatch& batch) {
         const at::Tensor out = task.model().forward({batch.inputs});
@@ -197,7 +197,7 @@ TEST(Refusals, anything_else_libtorch_says_is_passed_on_in_one_sentence) {
           HasSubstr("It was given: batch.inputs is float32 [8, 6] on cpu")));
 }
 
-TEST(Refusals, a_kernel_that_is_not_deterministic_when_all_must_be) {
+TEST(Refusals, AKernelThatIsNotDeterministicWhenAllMustBe) {
   const bool before = at::globalContext().deterministicAlgorithms();
   at::globalContext().setDeterministicAlgorithms(true, false);
   const std::string said = own([](Task& task, const TensorBatch& batch) {

@@ -35,7 +35,7 @@ Sample on_sim(Sample sample) {
 
 // All but the update, which the CPU computes in kernels of its own: the last
 // bit of a weight may differ.
-TEST_F(TrainingOnSim, gives_the_bits_of_the_cpu) {
+TEST_F(TrainingOnSim, GivesTheBitsOfTheCpu) {
   for (const char* optimizer : {"sgd", "adamw"})
     for (const char* network : {"cnn", "resnet18"}) {
       config::Config config;
@@ -56,7 +56,7 @@ TEST_F(TrainingOnSim, gives_the_bits_of_the_cpu) {
     }
 }
 
-TEST_F(TrainingOnSim, tells_how_many_samples_fit_at_once) {
+TEST_F(TrainingOnSim, TellsHowManySamplesFitAtOnce) {
   const Samples samples = images(16, 3, 8);
   const auto engine = on_sim(pictures(sgd(), "cnn")).engine();
   const auto limited = [&](std::uint64_t bytes) {
@@ -83,7 +83,7 @@ TEST_F(TrainingOnSim, tells_how_many_samples_fit_at_once) {
   EXPECT_THAT(to_text(none), HasSubstr("not even one sample"));
 }
 
-TEST_F(TrainingOnSim, wrong_numbers_are_found_by_the_gate_and_named) {
+TEST_F(TrainingOnSim, WrongNumbersAreFoundByTheGateAndNamed) {
   config::Config config;
   config.device = "sim";
   config.data.source = "synthetic:images=32,size=8,classes=4";

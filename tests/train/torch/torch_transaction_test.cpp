@@ -67,7 +67,7 @@ std::set<std::int64_t> points(const ShortMemory& memory) {
 
 class Transaction : public ::testing::TestWithParam<TransactionCase> {};
 
-TEST_P(Transaction, out_of_memory_once_leaves_no_trace) {
+TEST_P(Transaction, OutOfMemoryOnceLeavesNoTrace) {
   const Samples samples = images(7, 3, 8);
   const auto engine = sample_of(GetParam()).engine();
   ShortMemory memory(*engine, samples, host_memory());
@@ -83,7 +83,7 @@ TEST_P(Transaction, out_of_memory_once_leaves_no_trace) {
   RecordProperty("cases", static_cast<int>(all.size()));
 }
 
-TEST_P(Transaction, out_of_memory_for_good_leaves_no_trace) {
+TEST_P(Transaction, OutOfMemoryForGoodLeavesNoTrace) {
   const Samples samples = images(7, 3, 8);
   const auto engine = sample_of(GetParam()).engine();
   ShortMemory memory(*engine, samples, host_memory());
@@ -129,7 +129,7 @@ INSTANTIATE_TEST_SUITE_P(
             config::Precision::scaled}),
     [](const auto& each) { return each.param.name; });
 
-TEST(TransactionOfEvaluation, out_of_memory_leaves_the_sums_as_they_were) {
+TEST(TransactionOfEvaluation, OutOfMemoryLeavesTheSumsAsTheyWere) {
   config::Config config = everything("adamw");
   const Samples samples = images(7, 3, 8);
   const auto engine = pictures(config, "resnet18").engine();
@@ -196,7 +196,7 @@ std::unique_ptr<Engine> trained(const Sample& sample, const Samples& samples) {
   return engine;
 }
 
-TEST(TransactionOfNumbers, nan_in_an_input_changes_nothing) {
+TEST(TransactionOfNumbers, NanInAnInputChangesNothing) {
   for (const char* optimizer : {"sgd", "adamw"}) {
     Samples samples = images(7, 3, 8);
     const auto engine =
@@ -206,7 +206,7 @@ TEST(TransactionOfNumbers, nan_in_an_input_changes_nothing) {
   }
 }
 
-TEST(TransactionOfNumbers, a_variance_that_overflows_changes_nothing) {
+TEST(TransactionOfNumbers, AVarianceThatOverflowsChangesNothing) {
   Samples samples = images(7, 3, 8);
   const auto engine =
       trained(pictures(everything("adamw"), "resnet18"), samples);
@@ -215,7 +215,7 @@ TEST(TransactionOfNumbers, a_variance_that_overflows_changes_nothing) {
 }
 
 // A loss of nothing whose slope is not a number.
-TEST(TransactionOfNumbers, nan_in_one_gradient_changes_nothing) {
+TEST(TransactionOfNumbers, NanInOneGradientChangesNothing) {
   Samples samples = images(7, 3, 8);
   const Sample sample = pictures(everything("adamw"), "resnet18");
   bool poisoned = false;
@@ -244,7 +244,7 @@ TEST(TransactionOfNumbers, nan_in_one_gradient_changes_nothing) {
   EXPECT_EQ(engine->take_training_sums().own.at("seen").second, 2);
 }
 
-TEST(TransactionOfNumbers, a_loss_above_the_limit_changes_nothing) {
+TEST(TransactionOfNumbers, ALossAboveTheLimitChangesNothing) {
   Samples samples = images(7, 3, 8);
   const auto engine = trained(pictures(everything("adamw"), "cnn"), samples);
   const EngineState before = engine->capture();
@@ -259,7 +259,7 @@ TEST(TransactionOfNumbers, a_loss_above_the_limit_changes_nothing) {
 }
 
 // fp16's own way out: the scale is halved, and nothing else happens.
-TEST(TransactionOfNumbers, an_overflow_leaves_statistics_and_sums_alone) {
+TEST(TransactionOfNumbers, AnOverflowLeavesStatisticsAndSumsAlone) {
   Samples samples = images(7, 3, 8);
   Sample sample = pictures(everything("adamw"), "resnet18");
   sample.precision = config::Precision::scaled;

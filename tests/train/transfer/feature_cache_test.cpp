@@ -40,7 +40,7 @@ class FeatureCacheTest : public ::testing::Test {
   std::shared_ptr<data::Augment> augment_;
 };
 
-TEST_F(FeatureCacheTest, features_are_computed_once_and_found_again) {
+TEST_F(FeatureCacheTest, FeaturesAreComputedOnceAndFoundAgain) {
   const CachedFeatures first = run({view()});
   ASSERT_EQ(first.sources.size(), 1U) << first.why_not;
   EXPECT_EQ(first.computed, 11);
@@ -63,7 +63,7 @@ TEST_F(FeatureCacheTest, features_are_computed_once_and_found_again) {
   }
 }
 
-TEST_F(FeatureCacheTest, the_key_follows_from_weights_data_and_transforms) {
+TEST_F(FeatureCacheTest, TheKeyFollowsFromWeightsDataAndTransforms) {
   const auto key = [&] { return feature_key(view(), options_, extractor_); };
   std::set<std::uint64_t> keys{key()};
   EXPECT_EQ(key(), *keys.begin());
@@ -92,7 +92,7 @@ TEST_F(FeatureCacheTest, the_key_follows_from_weights_data_and_transforms) {
   EXPECT_TRUE(keys.insert(key()).second) << "seed";
 }
 
-TEST_F(FeatureCacheTest, a_damaged_file_is_computed_again) {
+TEST_F(FeatureCacheTest, ADamagedFileIsComputedAgain) {
   const CachedFeatures first = run({view()});
   const auto path = data::feature_path(
       options_.folder, feature_key(view(), options_, extractor_));
@@ -104,7 +104,7 @@ TEST_F(FeatureCacheTest, a_damaged_file_is_computed_again) {
   EXPECT_EQ(tests::read_bytes(path).substr(4096), good.substr(4096));
 }
 
-TEST_F(FeatureCacheTest, views_have_the_random_numbers_of_their_epochs) {
+TEST_F(FeatureCacheTest, ViewsHaveTheRandomNumbersOfTheirEpochs) {
   augment_ = data::shifting();
   augment_->erase_probability = 0;
   const CachedFeatures cached = run({view(0), view(1), view(2)});
@@ -126,7 +126,7 @@ TEST_F(FeatureCacheTest, views_have_the_random_numbers_of_their_epochs) {
   }
 }
 
-TEST_F(FeatureCacheTest, a_bad_sample_is_bad_in_the_cache_too) {
+TEST_F(FeatureCacheTest, ABadSampleIsBadInTheCacheToo) {
   options_.loader.bad = data::BadPolicy::skip;
   source_->before = [](std::int64_t index) {
     if (index == 5) throw data::BadSample("[data] number five is damaged.");
@@ -140,7 +140,7 @@ TEST_F(FeatureCacheTest, a_bad_sample_is_bad_in_the_cache_too) {
   EXPECT_THROW(run({view()}), data::BadSample);
 }
 
-TEST_F(FeatureCacheTest, what_depends_on_its_neighbours_is_not_kept) {
+TEST_F(FeatureCacheTest, WhatDependsOnItsNeighboursIsNotKept) {
   extractor_.leaks = true;
   const CachedFeatures cached = run({view()});
   EXPECT_TRUE(cached.sources.empty());
@@ -148,7 +148,7 @@ TEST_F(FeatureCacheTest, what_depends_on_its_neighbours_is_not_kept) {
   EXPECT_TRUE(data::list_features(options_.folder).empty());
 }
 
-TEST_F(FeatureCacheTest, without_room_it_says_why_and_computes_nothing) {
+TEST_F(FeatureCacheTest, WithoutRoomItSaysWhyAndComputesNothing) {
   options_.most_bytes = 100;
   const CachedFeatures cached = run({view()});
   EXPECT_TRUE(cached.sources.empty());
@@ -156,7 +156,7 @@ TEST_F(FeatureCacheTest, without_room_it_says_why_and_computes_nothing) {
   EXPECT_EQ(extractor_.computed, 0);
 }
 
-TEST_F(FeatureCacheTest, giving_up_leaves_nothing_behind) {
+TEST_F(FeatureCacheTest, GivingUpLeavesNothingBehind) {
   struct Enough {};
   options_.progress = [](std::int64_t done, std::int64_t total) {
     EXPECT_EQ(total, 11);

@@ -46,7 +46,7 @@ std::vector<std::string> trainable_names(const graph::Program& program) {
   return names;
 }
 
-TEST(FrozenSplit, the_backbone_is_all_but_the_last_layer) {
+TEST(FrozenSplit, TheBackboneIsAllButTheLastLayer) {
   for (const char* name : {"mobilenet_v2", "resnet18", "cnn"}) {
     const FrozenModel made = freeze_model(build(name), {"backbone"});
     EXPECT_EQ(trainable_names(made.program).size(), 2U) << name;
@@ -58,7 +58,7 @@ TEST(FrozenSplit, the_backbone_is_all_but_the_last_layer) {
       ElementsAre("classifier.1.weight", "classifier.1.bias"));
 }
 
-TEST(FrozenSplit, what_has_no_backbone_is_refused) {
+TEST(FrozenSplit, WhatHasNoBackboneIsRefused) {
   graph::Builder b("one layer");
   const graph::Value x = b.input("x", graph::DType::kFloat32, {6});
   const graph::Program program =
@@ -67,7 +67,7 @@ TEST(FrozenSplit, what_has_no_backbone_is_refused) {
   EXPECT_THROW(freeze_model(build("cnn"), {"cnov.*"}), Error);
 }
 
-TEST(FrozenSplit, the_prefix_ends_before_dropout_and_has_no_batch_norm_left) {
+TEST(FrozenSplit, ThePrefixEndsBeforeDropoutAndHasNoBatchNormLeft) {
   std::string why;
   const auto split =
       split_frozen(frozen(build("mobilenet_v2"), "backbone"), why);
@@ -82,7 +82,7 @@ TEST(FrozenSplit, the_prefix_ends_before_dropout_and_has_no_batch_norm_left) {
   graph::validate(*split->rest.program);
 }
 
-TEST(FrozenSplit, prefix_and_rest_together_have_every_weight) {
+TEST(FrozenSplit, PrefixAndRestTogetherHaveEveryWeight) {
   const RunModel model = frozen(build("resnet18"), "layer1.*");
   std::string why;
   EXPECT_FALSE(split_frozen(model, why));
@@ -104,7 +104,7 @@ TEST(FrozenSplit, prefix_and_rest_together_have_every_weight) {
   EXPECT_EQ(split->frozen_values, values);
 }
 
-TEST(FrozenSplit, its_hash_follows_from_the_weights) {
+TEST(FrozenSplit, ItsHashFollowsFromTheWeights) {
   const auto hash = [](const graph::Program& program) {
     std::string why;
     return split_frozen(frozen(program, "backbone"), why)->hash;
@@ -125,7 +125,7 @@ TEST(FrozenSplit, its_hash_follows_from_the_weights) {
   EXPECT_EQ(hash(program), before);
 }
 
-TEST(FrozenSplit, nothing_frozen_is_nothing_to_say) {
+TEST(FrozenSplit, NothingFrozenIsNothingToSay) {
   RunModel model;
   model.program = build("cnn");
   std::string why = "old";
@@ -133,7 +133,7 @@ TEST(FrozenSplit, nothing_frozen_is_nothing_to_say) {
   EXPECT_EQ(why, "");
 }
 
-TEST(FrozenSplit, unfrozen_everything_trains) {
+TEST(FrozenSplit, UnfrozenEverythingTrains) {
   const graph::Program program = build("mobilenet_v2");
   const auto back = unfrozen(freeze_model(program, {"backbone"}).program);
   EXPECT_EQ(trainable_names(back), trainable_names(program));

@@ -134,7 +134,7 @@ class Transfer : public ::testing::Test {
   config::Config config_;
 };
 
-TEST_F(Transfer, after_an_edit_kept_features_give_what_computing_gives) {
+TEST_F(Transfer, AfterAnEditKeptFeaturesGiveWhatComputingGives) {
   config_.data.val_fraction = 0; // every sample trains, the edited one too
   write_arrays(1, 5);
   const Ran before = run();
@@ -149,7 +149,7 @@ TEST_F(Transfer, after_an_edit_kept_features_give_what_computing_gives) {
   }
 }
 
-TEST_F(Transfer, a_run_does_not_go_on_with_data_that_was_edited) {
+TEST_F(Transfer, ARunDoesNotGoOnWithDataThatWasEdited) {
   write_arrays(1, 5);
   RunRequest first = request();
   first.control.stop = [left = 5]() mutable { return --left == 0; };
@@ -165,7 +165,7 @@ TEST_F(Transfer, a_run_does_not_go_on_with_data_that_was_edited) {
   expect_same(read(train::run(second)), run(), "resumed and undisturbed");
 }
 
-TEST_F(Transfer, with_and_without_the_cache_every_loss_has_the_same_bits) {
+TEST_F(Transfer, WithAndWithoutTheCacheEveryLossHasTheSameBits) {
   for (const char* name : {"resnet18", "cnn"}) {
     config_.model.name = name;
     config_.model.stem = name == std::string("cnn") ? "" : "cifar";
@@ -190,7 +190,7 @@ TEST_F(Transfer, with_and_without_the_cache_every_loss_has_the_same_bits) {
 }
 
 // In any company, at any place, beside padding: the same bits.
-TEST_F(Transfer, features_do_not_depend_on_the_batch_they_are_computed_in) {
+TEST_F(Transfer, FeaturesDoNotDependOnTheBatchTheyAreComputedIn) {
   for (const char* name : {"resnet18", "mobilenet_v2", "vit_tiny"}) {
     config_.model.name = name;
     config_.model.stem = "";
@@ -233,7 +233,7 @@ TEST_F(Transfer, features_do_not_depend_on_the_batch_they_are_computed_in) {
   }
 }
 
-TEST_F(Transfer, only_the_head_trains_and_checkpoints_hold_everything) {
+TEST_F(Transfer, OnlyTheHeadTrainsAndCheckpointsHoldEverything) {
   const Ran ran = run();
   const EngineFacts& facts = ran.result.plan.engine;
   EXPECT_GT(facts.parameters, 10 * facts.trainable);
@@ -250,7 +250,7 @@ TEST_F(Transfer, only_the_head_trains_and_checkpoints_hold_everything) {
   }
 }
 
-TEST_F(Transfer, a_run_that_was_stopped_ends_as_if_it_was_not) {
+TEST_F(Transfer, ARunThatWasStoppedEndsAsIfItWasNot) {
   const Ran whole = run();
   for (const int steps : {2, 4, 7})
     expect_same(run_in_two(steps), whole, cat("after ", steps, " steps"));
@@ -258,7 +258,7 @@ TEST_F(Transfer, a_run_that_was_stopped_ends_as_if_it_was_not) {
   expect_same(run_in_two(6), whole, "without the cache");
 }
 
-TEST_F(Transfer, a_resumed_run_keeps_the_frozen_weights_it_began_with) {
+TEST_F(Transfer, AResumedRunKeepsTheFrozenWeightsItBeganWith) {
   const auto save = [&](std::uint64_t seed) {
     model::ExportOptions options;
     options.format = model::ExportFormat::kSafetensors;
@@ -277,7 +277,7 @@ TEST_F(Transfer, a_resumed_run_keeps_the_frozen_weights_it_began_with) {
   expect_same(read(train::run(second)), whole, "another file");
 }
 
-TEST_F(Transfer, augmented_images_are_kept_in_views_when_asked) {
+TEST_F(Transfer, AugmentedImagesAreKeptInViewsWhenAsked) {
   config_.data.augment = "cifar";
   EXPECT_THAT(
       run().result.plan.notes, Contains(HasSubstr("model.feature_views")));
@@ -295,7 +295,7 @@ TEST_F(Transfer, augmented_images_are_kept_in_views_when_asked) {
   expect_same(run_in_two(10), views, "in two");
 }
 
-TEST_F(Transfer, unfrozen_after_some_epochs_everything_trains) {
+TEST_F(Transfer, UnfrozenAfterSomeEpochsEverythingTrains) {
   config_.model.unfreeze_after = 2;
   const Ran whole = run();
   config_.model.unfreeze_after = 0;
@@ -315,7 +315,7 @@ TEST_F(Transfer, unfrozen_after_some_epochs_everything_trains) {
 
 // Adam's first update of a parameter is as large as the rate; with the count of
 // the others it would be three times that.
-TEST_F(Transfer, what_joins_later_counts_its_updates_from_there) {
+TEST_F(Transfer, WhatJoinsLaterCountsItsUpdatesFromThere) {
   config_.model.unfreeze_after = 2;
   config_.optimizer.weight_decay = 0;
   config_.schedule.name = "constant";
@@ -332,7 +332,7 @@ TEST_F(Transfer, what_joins_later_counts_its_updates_from_there) {
   EXPECT_NEAR(most, config_.optimizer.lr, 0.01 * config_.optimizer.lr);
 }
 
-TEST_F(Transfer, rates_differ_by_parameter) {
+TEST_F(Transfer, RatesDifferByParameter) {
   config_.model.freeze = {};
   config_.optimizer.lr_scale = {"conv1.*=0"};
   const Ran ran = run();
@@ -350,7 +350,7 @@ TEST_F(Transfer, rates_differ_by_parameter) {
 
 // The first layer trains: nothing comes before it to be computed once, and the
 // frozen BatchNorms behind it still keep their statistics.
-TEST_F(Transfer, frozen_batch_norms_stay_as_they_are_wherever_they_stand) {
+TEST_F(Transfer, FrozenBatchNormsStayAsTheyAreWhereverTheyStand) {
   config_.model.freeze = {"layer2.*"};
   const Ran ran = run();
   EXPECT_THAT(
@@ -367,7 +367,7 @@ TEST_F(Transfer, frozen_batch_norms_stay_as_they_are_wherever_they_stand) {
   }
 }
 
-TEST_F(Transfer, a_torchscript_file_is_frozen_by_pattern_and_says_so) {
+TEST_F(Transfer, ATorchscriptFileIsFrozenByPatternAndSaysSo) {
   model::ZooOptions zoo;
   zoo.name = "cnn";
   zoo.image_size = 16;

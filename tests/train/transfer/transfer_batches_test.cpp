@@ -55,7 +55,7 @@ class TransferBatchesTest : public ::testing::Test {
   std::shared_ptr<TransferPhase> phase_ = std::make_shared<TransferPhase>();
 };
 
-TEST_F(TransferBatchesTest, kept_features_are_those_computed_as_they_come) {
+TEST_F(TransferBatchesTest, KeptFeaturesAreThoseComputedAsTheyCome) {
   augment_ = nullptr;
   const auto computed = make(0);
   const auto kept = make(1);
@@ -65,7 +65,7 @@ TEST_F(TransferBatchesTest, kept_features_are_those_computed_as_they_come) {
   EXPECT_NE(epoch(*kept, 0), epoch(*kept, 1)) << "shuffled";
 }
 
-TEST_F(TransferBatchesTest, views_go_round_with_the_epochs) {
+TEST_F(TransferBatchesTest, ViewsGoRoundWithTheEpochs) {
   const auto computed = make(0);
   const auto kept = make(2);
   EXPECT_EQ(epoch(*kept, 0), epoch(*computed, 0));
@@ -89,7 +89,7 @@ TEST_F(TransferBatchesTest, views_go_round_with_the_epochs) {
   EXPECT_TRUE(differ);
 }
 
-TEST_F(TransferBatchesTest, it_goes_on_where_it_was_with_and_without_a_cache) {
+TEST_F(TransferBatchesTest, ItGoesOnWhereItWasWithAndWithoutACache) {
   augment_ = std::make_shared<data::Augment>(); // not random
   augment_->mean = {0.5F, 0.4F, 0.3F};
   augment_->deviation = {0.2F, 0.2F, 0.2F};
@@ -108,7 +108,7 @@ TEST_F(TransferBatchesTest, it_goes_on_where_it_was_with_and_without_a_cache) {
     }
 }
 
-TEST_F(TransferBatchesTest, another_augmentation_is_refused_at_a_resume) {
+TEST_F(TransferBatchesTest, AnotherAugmentationIsRefusedAtAResume) {
   const auto first = make(2);
   first->start(0);
   first->next();
@@ -118,7 +118,7 @@ TEST_F(TransferBatchesTest, another_augmentation_is_refused_at_a_resume) {
   EXPECT_THROW(make(1)->resume("{}"), Error);
 }
 
-TEST_F(TransferBatchesTest, unfrozen_the_samples_come_and_validation_follows) {
+TEST_F(TransferBatchesTest, UnfrozenTheSamplesComeAndValidationFollows) {
   const auto train = make(1, 2);
   const auto val = make(1, 2, false);
   const auto raw = samples();

@@ -106,7 +106,7 @@ struct Made {
   std::int64_t joined_at = -1;
 };
 
-TEST(TransferEngine, checkpoints_and_exports_hold_the_whole_model) {
+TEST(TransferEngine, CheckpointsAndExportsHoldTheWholeModel) {
   const Made made(false);
   made.step(0);
   EXPECT_EQ(made.engine->facts().parameters, 2);
@@ -123,7 +123,7 @@ TEST(TransferEngine, checkpoints_and_exports_hold_the_whole_model) {
   EXPECT_EQ(value_of(other.engine->weights().at("head")), 11);
 }
 
-TEST(TransferEngine, unfrozen_everything_trains_and_the_rest_keeps_its_state) {
+TEST(TransferEngine, UnfrozenEverythingTrainsAndTheRestKeepsItsState) {
   const Made made;
   made.step(0);
   made.step(1);

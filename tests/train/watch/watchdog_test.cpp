@@ -19,7 +19,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using Verdict = Silence::Verdict;
 
-TEST(Silence, it_warns_at_half_the_time_and_ends_at_all_of_it_once_each) {
+TEST(Silence, ItWarnsAtHalfTheTimeAndEndsAtAllOfItOnceEach) {
   Silence silence(10);
   EXPECT_EQ(silence.see(1, Phase::forward, 1), Verdict::fine);
   EXPECT_EQ(silence.see(1, Phase::forward, 4), Verdict::fine);
@@ -30,7 +30,7 @@ TEST(Silence, it_warns_at_half_the_time_and_ends_at_all_of_it_once_each) {
   EXPECT_EQ(silence.see(1, Phase::forward, 100), Verdict::fine);
 }
 
-TEST(Silence, a_beat_begins_it_anew) {
+TEST(Silence, ABeatBeginsItAnew) {
   Silence silence(10);
   for (std::uint64_t i = 1; i < 100; ++i)
     EXPECT_EQ(silence.see(i, Phase::backward, 4), Verdict::fine);
@@ -41,7 +41,7 @@ TEST(Silence, a_beat_begins_it_anew) {
 
 // A terminal that is held (Ctrl-S, a pager) and a thread without work are fine
 // for as long as they like.
-TEST(Silence, resting_and_telling_are_excused) {
+TEST(Silence, RestingAndTellingAreExcused) {
   Silence silence(10);
   for (const Phase phase : {Phase::resting, Phase::telling})
     for (int i = 0; i < 10; ++i)
@@ -49,7 +49,7 @@ TEST(Silence, resting_and_telling_are_excused) {
   EXPECT_EQ(silence.see(1, Phase::data_wait, 9), Verdict::slow);
 }
 
-TEST(Silence, what_others_had_of_the_processor_is_taken_off) {
+TEST(Silence, WhatOthersHadOfTheProcessorIsTakenOff) {
   Silence silence(10);
   EXPECT_EQ(silence.see(1, Phase::forward, 1), Verdict::fine);
   EXPECT_EQ(silence.see(1, Phase::forward, 4), Verdict::fine);
@@ -60,7 +60,7 @@ TEST(Silence, what_others_had_of_the_processor_is_taken_off) {
   EXPECT_EQ(silence.silent_s(), 0);
 }
 
-TEST(Watchdog, a_run_that_waits_for_a_processor_is_not_hung) {
+TEST(Watchdog, ARunThatWaitsForAProcessorIsNotHung) {
   Heartbeats heartbeats;
   heartbeats.training.beat(Phase::forward);
   const auto never = [](const Hang&) { ADD_FAILURE() << "told"; };
@@ -78,7 +78,7 @@ TEST(Watchdog, a_run_that_waits_for_a_processor_is_not_hung) {
   looked.get_future().get();
 }
 
-TEST(Watchdog, it_names_who_hangs_and_where) {
+TEST(Watchdog, ItNamesWhoHangsAndWhere) {
   Heartbeats heartbeats;
   heartbeats.update = 7;
   std::promise<Hang> told;
@@ -92,7 +92,7 @@ TEST(Watchdog, it_names_who_hangs_and_where) {
   EXPECT_GE(hang.silent_s, 0.1);
 }
 
-TEST(Watchdog, zero_seconds_watch_nothing_and_an_end_does_not_wait) {
+TEST(Watchdog, ZeroSecondsWatchNothingAndAnEndDoesNotWait) {
   Heartbeats heartbeats;
   heartbeats.training.beat(Phase::forward);
   const auto never = [](const Hang&) { ADD_FAILURE() << "told"; };
@@ -129,7 +129,7 @@ class StuckBatches final : public Batches {
   }
 };
 
-TEST(RunWatch, a_hang_leaves_its_name_the_stacks_and_an_event_and_gives_up) {
+TEST(RunWatch, AHangLeavesItsNameTheStacksAndAnEventAndGivesUp) {
   const tests::TempFolder folder;
   const journal::RunDirectory directory{folder.path()};
   Heartbeats heartbeats;
@@ -158,7 +158,7 @@ TEST(RunWatch, a_hang_leaves_its_name_the_stacks_and_an_event_and_gives_up) {
 }
 
 // Training neither waits for a tracker nor ends because of one.
-TEST(RunWatch, a_tracker_that_hangs_ends_nothing) {
+TEST(RunWatch, ATrackerThatHangsEndsNothing) {
   const tests::TempFolder folder;
   Heartbeats heartbeats;
   heartbeats.tracking.beat(Phase::tracker);
@@ -192,7 +192,7 @@ TEST(RunWatch, a_tracker_that_hangs_ends_nothing) {
 }
 
 // Whose trackers are in the same process gives their sign of life here.
-TEST(RunWatch, trackers_that_are_alive_are_not_named) {
+TEST(RunWatch, TrackersThatAreAliveAreNotNamed) {
   const tests::TempFolder folder;
   Heartbeats heartbeats;
   Mailbox mailbox;
