@@ -186,6 +186,10 @@ std::vector<std::string> write_run_artifacts(
               "."));
     }
   };
+  // A copy of the run may have lost the empty folder; whoever cannot write there
+  // says so.
+  std::error_code failed;
+  fs::create_directories(result.directory.artifacts(), failed);
   for (const std::string ending : {".png", ".svg"}) {
     attempt("its confusion matrix", [&] {
       return write_confusion(result, "confusion_matrix" + ending);

@@ -70,8 +70,9 @@ double largest_difference(
 
 TEST_F(EarlierFiles, AStoppedRunEndsAsItWouldHaveThen) {
   const auto resumed = temper({"train", "--resume", "stopped"});
-  ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+  ASSERT_EQ(resumed.code, 0) << resumed.err;
   EXPECT_THAT(resumed.out, HasSubstr("at update 31"));
+  EXPECT_EQ(resumed.err, "");
 
   const auto then = newest("whole");
   const auto now = newest("runs/stopped");
@@ -87,13 +88,13 @@ TEST_F(EarlierFiles, AStoppedRunEndsAsItWouldHaveThen) {
 TEST_F(EarlierFiles, ACheckpointIsExportedToTheBit) {
   const auto exported =
       temper({"export", "runs/stopped", "--to", "net.safetensors"});
-  ASSERT_EQ(exported.exit_code, 0) << exported.err;
+  ASSERT_EQ(exported.code, 0) << exported.err;
   const auto then = weights::read_safetensors(folder_ / "stopped.safetensors");
   const auto now = weights::read_safetensors(folder_ / "net.safetensors");
   ASSERT_EQ(now.size(), then.size());
   EXPECT_EQ(largest_difference(now, then), 0);
   const auto shown = temper({"runs", "show", "stopped"});
-  EXPECT_EQ(shown.exit_code, 0) << shown.err;
+  EXPECT_EQ(shown.code, 0) << shown.err;
   EXPECT_THAT(shown.out, HasSubstr("70.83 %"));
 }
 
@@ -149,7 +150,7 @@ TEST_F(EarlierFiles, KeptFeaturesAreReadWhole) {
 
 TEST_F(EarlierFiles, AKeptPlanIsShown) {
   const auto plans = temper({"plan", "show"});
-  EXPECT_EQ(plans.exit_code, 0) << plans.err;
+  EXPECT_EQ(plans.code, 0) << plans.err;
   EXPECT_THAT(plans.out, HasSubstr("c1069eeb"));
   EXPECT_THAT(plans.out, HasSubstr("cpu, contiguous, 1 thread, fp32"));
 }
