@@ -42,7 +42,7 @@ std::vector<Known> known_operators() {
   return found;
 }
 
-graph::Node node_of(const Known& known) {
+graph::Node bare_node(const Known& known) {
   graph::Node node;
   node.op = known.op;
   node.inputs = {{"self", graph::TensorName{"x"}, false}};
@@ -57,7 +57,7 @@ TEST(OperatorPages, SayThatAResultIsAViewWhereTheSchemaSaysSo) {
       const auto* alias = result.alias_info();
       if (alias == nullptr || alias->isWrite()) continue;
       ++views;
-      EXPECT_TRUE(graph::may_share_memory(node_of(known))) << known.op;
+      EXPECT_TRUE(graph::may_share_memory(bare_node(known))) << known.op;
     }
   EXPECT_GT(views, 30U);
 }
