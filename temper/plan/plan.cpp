@@ -86,13 +86,22 @@ const char* to_string(TrialVerdict verdict) {
 
 Setting Plan::setting() const {
   const auto count = parse_int(threads.value);
-  const auto known_layout = config::layout_from_text(layout.value);
-  const auto known_precision = config::precision_from_text(precision.value);
-  check(
-      count && known_layout && known_precision,
-      "a plan's threads, layout and precision are words of a plan");
-  return {
-      device.value, *known_layout, static_cast<int>(*count), *known_precision};
+  check(count.has_value(), "a plan's threads are a number");
+  Setting setting;
+  setting.device = device.value;
+  setting.threads = static_cast<int>(*count);
+  // What nobody chose is as a setting has it.
+  if (!layout.value.empty()) {
+    const auto known = config::layout_from_text(layout.value);
+    check(known.has_value(), "a plan's layout is one");
+    setting.layout = *known;
+  }
+  if (!precision.value.empty()) {
+    const auto known = config::precision_from_text(precision.value);
+    check(known.has_value(), "a plan's precision is one");
+    setting.precision = *known;
+  }
+  return setting;
 }
 
 const Tried* Plan::chosen() const {

@@ -247,6 +247,14 @@ Plan plan_from_json(const std::string& text) {
   }
   if (!parse_int(plan.threads.value))
     refuse_field("threads.value", "is not a whole number");
+  const std::string& layout = plan.layout.value;
+  if (!layout.empty() && !config::layout_from_text(layout))
+    refuse_field(
+        "layout.value", cat("is \"", layout, "\", which is no layout"));
+  const std::string& precision = plan.precision.value;
+  if (!precision.empty() && !config::precision_from_text(precision))
+    refuse_field(
+        "precision.value", cat("is \"", precision, "\", which is none"));
   int n = 0;
   for (const Json& each : reader.list("tried"))
     plan.tried.push_back(read_tried(each, cat("tried[", n++, "]")));

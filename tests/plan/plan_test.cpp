@@ -151,6 +151,15 @@ TEST(Plan, WhatIsNotAPlanIsRefusedByName) {
       changed([](auto& json) { json["threads"]["value"] = "many"; }),
       HasSubstr("threads.value"));
   EXPECT_THAT(
+      changed([](auto& json) { json["layout"]["value"] = "upside_down"; }),
+      HasSubstr("layout.value is \"upside_down\""));
+  EXPECT_THAT(
+      changed([](auto& json) { json["precision"]["value"] = "fp7"; }),
+      HasSubstr("precision.value is \"fp7\""));
+  EXPECT_THAT(
+      changed([](auto& json) { json["tried"][0]["setting"]["layout"] = "x"; }),
+      HasSubstr("tried[0].setting"));
+  EXPECT_THAT(
       changed([](auto& json) { json["tried"][1]["verdict"] = "great"; }),
       AllOf(HasSubstr("tried[1].verdict"), HasSubstr("great")));
   EXPECT_THAT(

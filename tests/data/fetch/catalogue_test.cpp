@@ -68,7 +68,7 @@ TEST_F(Catalogue, UnpacksMembersWhoseNamesAreLong) {
       tar_member("cut", "gnu") + tar_end();
   EXPECT_EQ(refusal(gzip(gnu), {{name, 10}}), "no refusal");
   EXPECT_EQ(read_small_file(folder_ / "out" / name), "gnu");
-  const std::string pax = tar_member("pax", "11 path=./p\n", 'x') +
+  const std::string pax = tar_member("pax", "12 path=./p\n", 'x') +
       tar_member("cut", "pax") + tar_end();
   EXPECT_EQ(refusal(gzip(pax), {{"p", 10}}), "no refusal");
   EXPECT_EQ(read_small_file(folder_ / "out/p"), "pax");
