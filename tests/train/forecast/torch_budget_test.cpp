@@ -404,7 +404,7 @@ TEST_F(Releases, WhatWaitsBeforeAStepIsTriedAgain) {
 
 TEST_F(Releases, WhatWaitsBeforeAValidationIsTriedAgain) {
   engine_.failures = 2;
-  attempt_.evaluate(batch_);
+  attempt_.evaluate(batch_, {});
   EXPECT_EQ(engine_.waiting, (std::vector<std::uint64_t>{0, 0, 0}));
 }
 
