@@ -380,8 +380,9 @@ RunModel choose_model(
     if (choice.narrowed)
       made.notes.push_back(
           cat(name,
-              " has a quarter of its width and a first layer for small images "
-              "(--model ",
+              " has ",
+              choice.width == 0.5 ? "half" : "a quarter",
+              " of its width and a first layer for small images (--model ",
               name,
               " --set model.stem=cifar: the whole, for more time)"));
   }

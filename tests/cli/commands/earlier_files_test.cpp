@@ -56,7 +56,7 @@ double largest_difference(
     const auto& other = others.at(name);
     if (other.byte_count != tensor.byte_count || other.dtype != tensor.dtype)
       return INFINITY;
-    if (tensor.dtype != graph::DType::float32) continue;
+    if (tensor.dtype != graph::DType::kFloat32) continue;
     for (std::size_t at = 0; at < tensor.byte_count; at += sizeof(float)) {
       float a = 0;
       float b = 0;

@@ -227,9 +227,21 @@ std::vector<std::int64_t> first_filters(const RunModel& model) {
 
 TEST_F(RunModels, SmallColourImagesGetANarrowResnetThatKeepsThemWhole) {
   using Sizes = std::vector<std::int64_t>;
-  const RunModel small = choose_model(config_, photo_data(32));
+  const auto images = [](std::int64_t count) {
+    RunData data = photo_data(32);
+    data.train_samples = count;
+    return data;
+  };
+  const RunModel small = choose_model(config_, images(50'000));
   EXPECT_EQ(small.name, "resnet18");
   EXPECT_EQ(first_filters(small), (Sizes{16, 3, 3, 3}));
+  // An epoch over fewer images leaves time for a wider one.
+  const RunModel half = choose_model(config_, images(10'000));
+  EXPECT_EQ(first_filters(half), (Sizes{32, 3, 3, 3}));
+  EXPECT_THAT(half.notes, Contains(HasSubstr("half of its width")));
+  const RunModel whole = choose_model(config_, images(4'000));
+  EXPECT_EQ(first_filters(whole), (Sizes{64, 3, 3, 3}));
+  EXPECT_THAT(whole.notes, Not(Contains(HasSubstr("of its width"))));
   EXPECT_THAT(small.notes, Contains(HasSubstr("a quarter of its width")));
   // The same pictures as an array of numbers.
   RunData array = photo_data(32);
