@@ -44,11 +44,12 @@ std::shared_ptr<model::Module> module_of(const RunModel& chosen) {
   return opaque;
 }
 
-Error unmixable(const data::SourceInfo& info) {
+Error unmixable(const RunData& data) {
+  const data::SourceInfo& info = data.info;
   const bool images = info.input == data::Input::image;
   return Error(
       cat("[train] train.mixup and train.cutmix mix images with class labels; ",
-          info.name,
+          data.source,
           images ? " has no class labels."
                  : cat(" has ", to_string(info.input), ", not images.")),
       images || info.shape.size() < 2
@@ -81,7 +82,7 @@ std::unique_ptr<Engine> make_engine_with(
     parts.classes = request.model.outputs;
   if ((request.config.train.mixup > 0 || request.config.train.cutmix > 0) &&
       (!parts.batch.images || parts.classes == 0))
-    throw unmixable(request.data.info);
+    throw unmixable(request.data);
   return make_torch_engine(std::move(parts));
 }
 
