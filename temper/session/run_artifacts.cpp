@@ -186,8 +186,8 @@ std::vector<std::string> write_run_artifacts(
               "."));
     }
   };
-  // A copy of the run may have lost the empty folder; whoever cannot write there
-  // says so.
+  // A copy of the run may have lost the empty folder; whoever cannot write
+  // there says so.
   std::error_code failed;
   fs::create_directories(result.directory.artifacts(), failed);
   for (const std::string ending : {".png", ".svg"}) {

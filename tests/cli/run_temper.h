@@ -12,8 +12,8 @@
 
 namespace temper::tests {
 
-// A start table as if the terminal had no end: prose is wrapped there, and paths
-// are as long as they are.
+// A start table as if the terminal had no end: prose is wrapped there, and
+// paths are as long as they are.
 inline std::string unwrapped(std::string text) {
   constexpr std::string_view kWrap = "\n            ";
   for (auto at = text.find(kWrap); at != std::string::npos;

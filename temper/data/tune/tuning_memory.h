@@ -1,6 +1,6 @@
-// The values that the autotuner settled on, kept per machine, data and pipeline in one
-// small JSON file of the cache directory, so that the next run starts there.
-// Another machine or other data have another key; of more than a hundred
+// The values that the autotuner settled on, kept per machine, data and pipeline
+// in one small JSON file of the cache directory, so that the next run starts
+// there. Another machine or other data have another key; of more than a hundred
 // entries the oldest go. Losing or damaging the file costs nothing but the
 // tuning.
 #pragma once

@@ -1,6 +1,6 @@
 // The values that autograd keeps of each node for the backward pass: inputs,
-// results, and memory of its own such as a mask. Each operator's page has the rule; tests
-// hold them against what PyTorch really saved. Used by liveness.
+// results, and memory of its own such as a mask. Each operator's page has the
+// rule; tests hold them against what PyTorch really saved. Used by liveness.
 #pragma once
 
 #include <set>

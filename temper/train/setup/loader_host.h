@@ -1,5 +1,5 @@
-// The share of the machine for the loaders of a run: cores, memory, and the file
-// in which their tunings are remembered. No torch.
+// The share of the machine for the loaders of a run: cores, memory, and the
+// file in which their tunings are remembered. No torch.
 #pragma once
 
 #include <cstdint>
