@@ -12,7 +12,7 @@ namespace {
 std::string entry(const std::string& name, const std::string& data, char kind) {
   std::string block(512, '\0');
   block.replace(0, name.size(), name);
-  char number[16];
+  char number[32];
   std::snprintf(number, sizeof number, "%011zo", data.size());
   block.replace(124, 11, number);
   block[156] = kind;

@@ -16,12 +16,14 @@ std::vector<std::string> words_of(const char* key) {
 }
 
 TEST(Choices, EveryWordOfAKeyIsAValueAndBack) {
-  for (const std::string& word : words_of("layout"))
-    if (word != "auto")
-      EXPECT_EQ(to_text(layout_from_text(word).value()), word);
-  for (const std::string& word : words_of("precision"))
-    if (word != "auto")
-      EXPECT_EQ(to_text(precision_from_text(word).value()), word);
+  for (const std::string& word : words_of("layout")) {
+    if (word == "auto") continue;
+    EXPECT_EQ(to_text(layout_from_text(word).value()), word);
+  }
+  for (const std::string& word : words_of("precision")) {
+    if (word == "auto") continue;
+    EXPECT_EQ(to_text(precision_from_text(word).value()), word);
+  }
   for (const std::string& word : words_of("optimizer.moments"))
     EXPECT_EQ(to_text(precision_from_text(word).value()), word);
   for (const std::string& word : words_of("guard.nan"))

@@ -19,11 +19,11 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-const Node& node_making(const Graph& graph, const std::string& value) {
+const Node& node_making(const Graph& graph, const char* value) {
   for (const Node& node : graph.nodes)
     for (const auto& name : values_made(node))
       if (name == value) return node;
-  throw std::runtime_error("nothing makes " + value);
+  throw std::runtime_error(std::string("nothing makes ") + value);
 }
 
 TEST(ReadPt2, EveryFixtureIsReadAndSound) {

@@ -173,8 +173,9 @@ TEST_P(Identity, AMovedProjectIsTheSameRun) {
   ASSERT_EQ(stored("p2").size(), 1U);
   expect_steps(stored("p2").begin()->second, 10);
   EXPECT_EQ(places_remembered("p2"), 1);
-  if (GetParam() != Store::http) // a server hands out ids of its own
+  if (GetParam() != Store::http) { // a server hands out ids of its own
     EXPECT_EQ(stored("p2").begin()->first, kOwnId);
+  }
   write_steps("p2", 11, 14);
   deliver("p2");
   ASSERT_EQ(stored("p2").size(), 1U);
