@@ -123,15 +123,25 @@ void add_all(std::vector<Moments>& moments, const std::vector<float>& numbers) {
           static_cast<double>(numbers[i]));
 }
 
-// A network with fresh weights learns from such numbers as they are.
-bool is_tame(const std::vector<Moments>& moments) {
-  constexpr double kFarthest = 2;
-  constexpr double kNarrowest = 0.1;
-  constexpr double kWidest = 4;
+// Means and deviations with which numbers stay as they are.
+struct Tame {
+  double farthest_mean;
+  double narrowest;
+  double widest;
+};
+
+// Inputs that somebody has standardised. Pixels of 0 to 1 are not: a network
+// learns from them, but BatchNorm's averages, which begin at 0 and 1, take
+// epochs to get there.
+constexpr Tame kTameInputs{0.5, 0.5, 2};
+// Targets that a network with fresh weights can reach.
+constexpr Tame kTameTargets{2, 0.1, 4};
+
+bool is_tame(const std::vector<Moments>& moments, const Tame& tame) {
   return std::all_of(moments.begin(), moments.end(), [&](const Moments& each) {
     const double deviation = each.scale(); // 1 for numbers that are all equal
-    return std::abs(each.mean()) <= kFarthest && deviation >= kNarrowest &&
-        deviation <= kWidest;
+    return std::abs(each.mean()) <= tame.farthest_mean &&
+        deviation >= tame.narrowest && deviation <= tame.widest;
   });
 }
 
@@ -217,14 +227,14 @@ void learn_array(
       info.target == Target::numbers && options.scale && options.scale_targets;
   if (!inputs && !targets) return;
   const Statistics found = measure(train, schema);
-  if (inputs && !is_tame(found.inputs)) {
+  if (inputs && !is_tame(found.inputs, kTameInputs)) {
     keep(found.inputs, schema.array->mean, schema.array->deviation);
     notes.push_back(
         cat("inputs of ",
             range_text(found.inputs),
             " are standardised by the training part (data.scale)"));
   }
-  if (targets && !is_tame(found.targets))
+  if (targets && !is_tame(found.targets, kTameTargets))
     keep(found.targets, schema.target_mean, schema.target_deviation);
 }
 
