@@ -24,7 +24,7 @@ struct FileStamp {
 
 // Links are followed. No value when there is no such regular file.
 std::optional<FileStamp> file_stamp(const std::string& path);
-// The same for an open file.
+// The stamp of an open file.
 std::optional<FileStamp> file_stamp(int descriptor);
 
 // The time since 1970 by the system's clock, which file systems use.

@@ -1,5 +1,5 @@
-// The same values once more, in another type or in another order, and tensors
-// that are filled.
+// Operators that give the values of their input once more, in another type or
+// in another order, and those that fill a tensor.
 #include "temper/graph/ir/strides.h"
 #include "temper/graph/op/op_rules.h"
 
@@ -28,7 +28,7 @@ std::optional<Ints> if_same_type(
   return view.strides;
 }
 
-// The same values, in their place or another.
+// The page of an operator whose result has the values of its input.
 Operator same_values(MemoryRule memory, int flops = 1) {
   return {
       .shape = like_first,

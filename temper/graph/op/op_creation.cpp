@@ -84,10 +84,6 @@ void meshgrid(NodeShapes& node) {
 // Checks the exporter left behind: they make nothing.
 void no_result(NodeShapes&) {}
 
-bool draws_numbers(const NodeArguments&) {
-  return true;
-}
-
 Operator making(
     ShapeRule shape,
     ToldSizes told = ToldSizes::kNone,
@@ -110,14 +106,14 @@ const OperatorRows& creation_operators() {
       {{"full"}, making(full, ToldSizes::kAnywhere, 0)},
       {{"empty"}, making(filled, ToldSizes::kAnywhere)},
       {{"rand", "randn"},
-       making(filled, ToldSizes::kAnywhere, 1, draws_numbers)},
+       making(filled, ToldSizes::kAnywhere, 1, always_draws)},
       {{"randint", "randperm"},
-       making(nullptr, ToldSizes::kAnywhere, 1, draws_numbers)},
+       making(nullptr, ToldSizes::kAnywhere, 1, always_draws)},
       {{"zeros_like", "ones_like", "empty_like", "full_like"},
        making(filled_like)},
       {{"rand_like", "randn_like"},
-       making(filled_like, ToldSizes::kNone, 1, draws_numbers)},
-      {{"randint_like"}, making(nullptr, ToldSizes::kNone, 1, draws_numbers)},
+       making(filled_like, ToldSizes::kNone, 1, always_draws)},
+      {{"randint_like"}, making(nullptr, ToldSizes::kNone, 1, always_draws)},
       {{"new_zeros", "new_ones", "new_empty", "new_full"},
        making(new_filled, ToldSizes::kAnywhere)},
       {{"scalar_tensor"}, making(scalar)},

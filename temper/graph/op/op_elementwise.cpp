@@ -33,7 +33,7 @@ struct Operands {
   DType dtype = DType::kFloat32;
 };
 
-// Nothing for what is no number.
+// The type of a number among the arguments; no value for what is none.
 std::optional<DType> number_type(const Argument& argument) {
   if (std::holds_alternative<double>(argument)) return DType::kFloat32;
   if (std::holds_alternative<bool>(argument)) return DType::kBool;
@@ -163,7 +163,7 @@ Operator with_number(ShapeRule shape, SaveRule saved = nullptr) {
   return page;
 }
 
-// Of two tensors that stretch over each other.
+// The page of an operator on two tensors that stretch over each other.
 Operator spread(
     ShapeRule shape,
     SaveRule saved,

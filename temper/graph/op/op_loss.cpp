@@ -32,14 +32,6 @@ void save_loss(SavedContext& node) {
   node.keep("target");
 }
 
-Operator losing(ShapeRule shape, SaveRule saved = nullptr) {
-  return {
-      .shape = shape,
-      .memory = fresh,
-      .gradient = Gradient::kComputed,
-      .saved = saved};
-}
-
 } // namespace
 
 const OperatorRows& loss_operators() {
@@ -49,10 +41,10 @@ const OperatorRows& loss_operators() {
         "smooth_l1_loss",
         "binary_cross_entropy",
         "binary_cross_entropy_with_logits"},
-       losing(loss, save_loss)},
-      {{"huber_loss", "kl_div"}, losing(loss)},
-      {{"cross_entropy_loss"}, losing(class_loss, save_log_loss)},
-      {{"nll_loss", "nll_loss_nd", "nll_loss2d"}, losing(class_loss)},
+       computing(loss, save_loss)},
+      {{"huber_loss", "kl_div"}, computing(loss)},
+      {{"cross_entropy_loss"}, computing(class_loss, save_log_loss)},
+      {{"nll_loss", "nll_loss_nd", "nll_loss2d"}, computing(class_loss)},
   };
   return rows;
 }

@@ -5,10 +5,6 @@
 namespace temper::graph {
 namespace {
 
-bool always_draws(const NodeArguments&) {
-  return true;
-}
-
 // Dropout that drops nothing hands its input on.
 bool drops(const NodeArguments& node) {
   return node.flag("train", true) && node.real("p", 0.5) > 0;

@@ -45,7 +45,7 @@ void recurrent(NodeShapes& node) {
   node.give_all({output, last});
 }
 
-// Of each step: four gates or their like, the cell, its tanh, the state.
+// Every step keeps four gates or their like, the cell, its tanh and the state.
 void save_recurrent(SavedContext& node) {
   const Shape& sequence = node.tensor("input");
   if (node.flag("batch_first", false))

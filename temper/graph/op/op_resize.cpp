@@ -83,14 +83,6 @@ void save_pad(SavedContext& node) {
   if (node.text("mode", "constant") != "constant") node.keep_input();
 }
 
-Operator resizing(ShapeRule shape, SaveRule saved = nullptr) {
-  return {
-      .shape = shape,
-      .memory = fresh,
-      .gradient = Gradient::kComputed,
-      .saved = saved};
-}
-
 } // namespace
 
 const OperatorRows& resize_operators() {
@@ -101,25 +93,25 @@ const OperatorRows& resize_operators() {
         .gradient = Gradient::kComputed,
         .saved = save_pad,
         .flops = 0}},
-      {{"constant_pad_nd"}, resizing(pad)},
+      {{"constant_pad_nd"}, computing(pad)},
       {{"reflection_pad1d",
         "reflection_pad2d",
         "reflection_pad3d",
         "replication_pad1d",
         "replication_pad2d",
         "replication_pad3d"},
-       resizing(pad, save_input)},
-      {{"upsample_nearest1d", "upsample_linear1d"}, resizing(upsample<1>)},
+       computing(pad, save_input)},
+      {{"upsample_nearest1d", "upsample_linear1d"}, computing(upsample<1>)},
       {{"upsample_nearest2d",
         "_upsample_nearest_exact2d",
         "upsample_bilinear2d",
         "_upsample_bilinear2d_aa",
         "upsample_bicubic2d"},
-       resizing(upsample<2>)},
-      {{"upsample_nearest3d", "upsample_trilinear3d"}, resizing(upsample<3>)},
-      {{"pixel_shuffle"}, resizing(pixel_shuffle)},
-      {{"pixel_unshuffle"}, resizing(pixel_unshuffle)},
-      {{"channel_shuffle"}, resizing(like_first)},
+       computing(upsample<2>)},
+      {{"upsample_nearest3d", "upsample_trilinear3d"}, computing(upsample<3>)},
+      {{"pixel_shuffle"}, computing(pixel_shuffle)},
+      {{"pixel_unshuffle"}, computing(pixel_unshuffle)},
+      {{"channel_shuffle"}, computing(like_first)},
   };
   return rows;
 }

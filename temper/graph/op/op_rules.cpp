@@ -109,6 +109,18 @@ void save_both(SavedContext& node) {
   node.keep("other");
 }
 
+bool always_draws(const NodeArguments&) {
+  return true;
+}
+
+Operator computing(ShapeRule shape, SaveRule saved) {
+  return {
+      .shape = shape,
+      .memory = fresh,
+      .gradient = Gradient::kComputed,
+      .saved = saved};
+}
+
 Ints matrix_batch(const Shape& shape) {
   if (shape.sizes.size() < 3) return {};
   return {shape.sizes.begin(), shape.sizes.end() - 2};

@@ -48,6 +48,13 @@ void save_input_and_result(SavedContext& node);
 void save_input_or_result(SavedContext& node);
 void save_both(SavedContext& node);
 
+// The rule of an operator that draws random numbers whatever its arguments.
+bool always_draws(const NodeArguments&);
+
+// The page of an operator that computes new memory and whose gradient is
+// computed, too; it keeps nothing unless `saved` says so.
+Operator computing(ShapeRule shape, SaveRule saved = nullptr);
+
 // All but the last two dimensions of a tensor that has more.
 Ints matrix_batch(const Shape& shape);
 
