@@ -1,0 +1,49 @@
+// The vector units that training kernels are compiled for. A file whose name
+// ends in _simd.cpp is compiled once for each of them, into a namespace of that
+// name; the family's plain .cpp hands out the table of the unit in use.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace temper::kernels {
+
+enum class Target { kBaseline, kAvx2, kAvx512, kNeon };
+
+std::string name_of(Target target);
+
+// All that this build has code for and this processor can run, the fastest
+// last.
+std::vector<Target> runnable_targets();
+
+// The unit in use: the fastest, unless a test has chosen another.
+Target target();
+
+// For tests. Not to be called while a kernel runs.
+void choose_target(Target target);
+void choose_fastest_target();
+
+// One family's functions for every unit; units of other processors are null.
+template <class Table>
+struct PerTarget {
+  const Table* baseline = nullptr;
+  const Table* avx2 = nullptr;
+  const Table* avx512 = nullptr;
+  const Table* neon = nullptr;
+
+  const Table& in_use() const {
+    switch (target()) {
+      case Target::kAvx2:
+        return *avx2;
+      case Target::kAvx512:
+        return *avx512;
+      case Target::kNeon:
+        return *neon;
+      case Target::kBaseline:
+        break;
+    }
+    return *baseline;
+  }
+};
+
+} // namespace temper::kernels

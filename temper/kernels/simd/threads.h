@@ -1,0 +1,73 @@
+// Work in chunks. A kernel cuts its work by the shapes alone, never by the
+// number of threads, and adds partial sums in the order of chunks: so its bits
+// do not depend on how many threads there are.
+//
+// The threads are somebody else's: whoever runs on LibTorch hands in its pool,
+// so that there is one pool in the process. Without one, chunks run in turn.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace temper::kernels {
+
+struct ThreadRunner {
+  // How many threads there are now, the caller among them.
+  int (*count)() = nullptr;
+  // Calls body(context) on up to `workers` threads and returns when all are
+  // done; what a body throws is thrown to the caller then.
+  void (*run)(int workers, void (*body)(void* context), void* context) =
+      nullptr;
+};
+
+// Process-wide. A runner without functions: chunks run in turn.
+void set_thread_runner(const ThreadRunner& runner);
+int thread_count();
+void run_on_threads(int workers, void (*body)(void* context), void* context);
+
+// Calls work(chunk) for every chunk in [0, chunks), in any order, on as many
+// threads as there are.
+template <class Work>
+void for_each_chunk(std::int64_t chunks, const Work& work) {
+  if (chunks <= 1 || thread_count() == 1) {
+    for (std::int64_t chunk = 0; chunk < chunks; ++chunk)
+      work(chunk);
+    return;
+  }
+  struct Shared {
+    const Work& work;
+    std::int64_t chunks;
+    std::atomic<std::int64_t> next;
+  } shared{work, chunks, {0}};
+  const auto body = [](void* context) {
+    auto& all = *static_cast<Shared*>(context);
+    for (;;) {
+      const std::int64_t chunk =
+          all.next.fetch_add(1, std::memory_order_relaxed);
+      if (chunk >= all.chunks) return;
+      all.work(chunk);
+    }
+  };
+  const std::int64_t most = thread_count();
+  run_on_threads(
+      static_cast<int>(chunks < most ? chunks : most), body, &shared);
+}
+
+// [begin, end) of a chunk when `count` things are cut into `chunks` nearly
+// equal pieces of whole `grain`s.
+struct ChunkRange {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+[[gnu::always_inline]] inline ChunkRange chunk_range(
+    std::int64_t count,
+    std::int64_t grain,
+    std::int64_t chunks,
+    std::int64_t chunk) {
+  const std::int64_t grains = (count + grain - 1) / grain;
+  const std::int64_t begin = grains * chunk / chunks * grain;
+  const std::int64_t end = grains * (chunk + 1) / chunks * grain;
+  return {begin < count ? begin : count, end < count ? end : count};
+}
+
+} // namespace temper::kernels

@@ -1,0 +1,89 @@
+#include "temper/model/fused/fused_op.h"
+
+#include <ATen/core/grad_mode.h>
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/functions/utils.h>
+#include <torch/csrc/autograd/saved_variable.h>
+
+#include "temper/base/error.h"
+
+namespace temper::model {
+namespace {
+
+using torch::autograd::SavedVariable;
+using torch::autograd::variable_list;
+
+struct FusedBackward final : torch::autograd::Node {
+  std::shared_ptr<const FusedOp> op;
+  std::vector<SavedVariable> kept;
+  std::vector<std::size_t> edges; // the input each edge belongs to
+  std::size_t input_count = 0;
+
+  std::string name() const override {
+    return "FusedBackward";
+  }
+
+  void release_variables() override {
+    for (SavedVariable& saved : kept)
+      saved.reset_data();
+  }
+
+  variable_list apply(variable_list&& gradients) override {
+    if (at::GradMode::is_enabled())
+      throw Error(
+          "[model] fused kernels have no second derivatives.",
+          "Train with kernels = \"stock\".");
+    variable_list found(edges.size());
+    if (!gradients[0].defined()) return found;
+    FusedOp::Tensors saved;
+    for (const SavedVariable& one : kept)
+      saved.push_back(one.unpack(getptr()));
+    std::vector<bool> wanted(input_count, false);
+    for (std::size_t i = 0; i < edges.size(); ++i)
+      wanted[edges[i]] = task_should_compute_output(i);
+    FusedOp::Tensors all = op->backward(saved, gradients[0], wanted);
+    for (std::size_t i = 0; i < edges.size(); ++i)
+      if (wanted[edges[i]]) found[i] = std::move(all.at(edges[i]));
+    return found;
+  }
+};
+
+bool wants_gradient(const FusedOp::Tensors& inputs) {
+  for (const at::Tensor& input : inputs)
+    if (input.defined() && input.requires_grad()) return true;
+  return false;
+}
+
+} // namespace
+
+at::Tensor apply_fused(
+    const std::shared_ptr<const FusedOp>& op,
+    const FusedOp::Tensors& inputs) {
+  if (!at::GradMode::is_enabled() || !wants_gradient(inputs)) {
+    const at::NoGradGuard no_grad;
+    return op->forward(inputs, nullptr);
+  }
+  auto node = std::shared_ptr<FusedBackward>(
+      new FusedBackward, torch::autograd::deleteNode);
+  node->op = op;
+  node->input_count = inputs.size();
+  variable_list with_gradient;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (inputs[i].defined() && inputs[i].requires_grad()) {
+      node->edges.push_back(i);
+      with_gradient.push_back(inputs[i]);
+    }
+  node->set_next_edges(torch::autograd::collect_next_edges(with_gradient));
+  FusedOp::Tensors saved;
+  at::Tensor result;
+  {
+    const at::NoGradGuard no_grad;
+    result = op->forward(inputs, &saved);
+  }
+  torch::autograd::set_history(result, node);
+  for (const at::Tensor& one : saved)
+    node->kept.emplace_back(one, one.defined() && one.is_same(result));
+  return result;
+}
+
+} // namespace temper::model
