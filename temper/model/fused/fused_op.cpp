@@ -37,7 +37,7 @@ struct FusedBackward final : torch::autograd::Node {
     if (!gradients[0].defined()) return found;
     FusedOp::Tensors saved;
     for (const SavedVariable& one : kept)
-      saved.push_back(one.unpack(getptr()));
+      saved.push_back(one.unpack(shared_from_this()));
     std::vector<bool> wanted(input_count, false);
     for (std::size_t i = 0; i < edges.size(); ++i)
       wanted[edges[i]] = task_should_compute_output(i);
