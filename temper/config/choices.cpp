@@ -9,6 +9,9 @@ namespace {
 constexpr Word<Layout> kLayouts[] = {
     {Layout::contiguous, "contiguous"},
     {Layout::channels_last, "channels_last"}};
+constexpr Word<Kernels> kKernels[] = {
+    {Kernels::stock, "stock"},
+    {Kernels::fused, "fused"}};
 constexpr Word<Precision> kPrecisions[] = {
     {Precision::fp32, "fp32"},
     {Precision::bf16, "bf16"},
@@ -52,6 +55,14 @@ std::optional<Layout> layout_from_text(std::string_view text) {
   return enum_value(kLayouts, text);
 }
 
+const char* to_text(Kernels kernels) {
+  return enum_text(kKernels, kernels);
+}
+
+std::optional<Kernels> kernels_from_text(std::string_view text) {
+  return enum_value(kKernels, text);
+}
+
 const char* to_text(Precision precision) {
   return enum_text(kPrecisions, precision);
 }
@@ -87,6 +98,11 @@ std::optional<HeadChoice> head_from_text(std::string_view text) {
 std::optional<Layout> layout_of(const Config& config) {
   if (config.layout == kAuto) return std::nullopt;
   return known(layout_from_text(config.layout), "layout", config.layout);
+}
+
+std::optional<Kernels> kernels_of(const Config& config) {
+  if (config.kernels == kAuto) return std::nullopt;
+  return known(kernels_from_text(config.kernels), "kernels", config.kernels);
 }
 
 std::optional<Precision> precision_of(const Config& config) {

@@ -15,6 +15,12 @@ enum class Layout { contiguous, channels_last };
 const char* to_text(Layout layout);
 std::optional<Layout> layout_from_text(std::string_view text);
 
+// Whose code computes a step on a CPU: LibTorch's operators one by one, or
+// kernels of our own for groups of them.
+enum class Kernels { stock, fused };
+const char* to_text(Kernels kernels);
+std::optional<Kernels> kernels_from_text(std::string_view text);
+
 // The numbers that arithmetic is done in; bf16 and fp16 where autocast says so.
 enum class Precision {
   fp32,
@@ -46,6 +52,7 @@ std::optional<HeadChoice> head_from_text(std::string_view text);
 // The choices of a config. No value: "auto", temper decides. Error for a word
 // that the key does not take, which only a program can have put there.
 std::optional<Layout> layout_of(const Config& config);
+std::optional<Kernels> kernels_of(const Config& config);
 std::optional<Precision> precision_of(const Config& config);
 Precision moments_of(const Optimizer& optimizer);
 NanPolicy nan_policy_of(const Guard& guard);

@@ -205,6 +205,7 @@ struct Config {
   bool deterministic = false;
   AutoCount threads;
   std::string layout = "auto";
+  std::string kernels = "auto";
   std::string precision = "fp32";
   Run run;
   Data data;

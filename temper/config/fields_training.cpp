@@ -23,6 +23,13 @@ std::vector<Field> training_fields() {
        0,
        0,
        {"auto", "contiguous", "channels_last"}},
+      {"kernels",
+       "who computes on a CPU: stock, LibTorch's operators; fused, temper's "
+       "own kernels where they fit; auto: measured",
+       top<&C::kernels>,
+       0,
+       0,
+       {"auto", "stock", "fused"}},
       {"precision",
        "of the arithmetic; auto: the fastest whose gradients agree with fp32",
        top<&C::precision>,

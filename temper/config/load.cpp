@@ -13,21 +13,6 @@ namespace {
 
 constexpr std::size_t kLongestFile = std::size_t{1} << 20;
 
-// Keys that decided nothing and are no longer there, with the one value they
-// took: a run of before has them in its config and goes on.
-struct RetiredKey {
-  const char* key;
-  const char* value;
-};
-constexpr RetiredKey kRetired[] = {{"kernels", "auto"}};
-
-bool is_retired(const std::string& key, const Given& given) {
-  for (const RetiredKey& each : kRetired)
-    if (key == each.key && given.items == std::vector<Scalar>{each.value})
-      return true;
-  return false;
-}
-
 void set(
     Loaded& into,
     const std::string& key,
@@ -131,7 +116,7 @@ void walk(
       walk(into, *inner, key + ".", called);
     } else {
       const Given value = given(node, key, from);
-      if (!is_retired(key, value)) set(into, key, value, from);
+      set(into, key, value, from);
     }
   }
 }

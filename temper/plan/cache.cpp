@@ -118,6 +118,7 @@ std::string PlanKey::text() const {
     hasher.add(std::string_view(choice ? to_text(*choice) : "auto"));
   };
   add_word(requests.layout);
+  add_word(requests.kernels);
   add_word(requests.precision);
   hasher.add(static_cast<std::uint64_t>(requests.threads.value_or(0)));
   return hex_text(hasher.value());

@@ -57,7 +57,8 @@ void sort_tried(std::vector<Tried>& tried) {
 // Nobody won: what is said in place of a measured reason.
 void fall_back(Plan& plan, const Candidates& candidates) {
   const Setting& fallback = candidates.fallback;
-  for (Choice* choice : {&plan.device, &plan.layout, &plan.threads})
+  for (Choice* choice :
+       {&plan.device, &plan.layout, &plan.kernels, &plan.threads})
     if (choice->reason != kAsAsked)
       choice->reason = cat("no setting could be measured; ", choice->reason);
   std::string warning =

@@ -1,6 +1,8 @@
 #include "temper/plan/candidates.h"
 
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 #include "temper/base/error.h"
 #include "temper/base/text.h"
@@ -184,14 +186,34 @@ std::vector<Enum> choices(std::optional<Enum> asked, const Enum (&all)[N]) {
       hint + ".");
 }
 
-// Which to try first when time is short: the GPU, then the CPU's fast cores;
-// half precision after full, one thread last.
+// Which to try first when time is short: the GPU, then the CPU's fast cores
+// with temper's kernels; half precision after full, one thread last.
 int promise(const Setting& setting, int fast) {
   int rank = setting.on_cpu() ? 1 : 0;
-  if (setting.on_cpu() && setting.layout == Layout::contiguous) rank += 1;
+  if (setting.on_cpu() && setting.kernels == Kernels::stock)
+    rank += setting.layout == Layout::contiguous ? 2 : 1;
   if (setting.precision != Precision::fp32) rank += 4;
   if (setting.threads != fast) rank += setting.threads == 1 ? 16 : 8;
   return rank;
+}
+
+// Settings of one device and precision: LibTorch's kernels in every layout,
+// temper's in the one they compute in.
+std::vector<std::pair<Kernels, Layout>> ways(
+    const std::string& device,
+    Precision precision,
+    const std::vector<Layout>& layouts,
+    const Requests& asked,
+    const ModelTraits& model) {
+  std::vector<std::pair<Kernels, Layout>> found;
+  const bool can_fuse = model.fusable && machine::is_cpu(device) &&
+      precision == Precision::fp32 && asked.kernels != Kernels::stock;
+  if (can_fuse && !layouts.empty())
+    found.emplace_back(Kernels::fused, layouts.back());
+  if (!can_fuse || asked.kernels != Kernels::fused)
+    for (const Layout layout : layouts)
+      found.emplace_back(Kernels::stock, layout);
+  return found;
 }
 
 } // namespace
@@ -200,6 +222,7 @@ Requests requests_of(const config::Config& config) {
   Requests asked;
   asked.device = config.device;
   asked.layout = config::layout_of(config);
+  asked.kernels = config::kernels_of(config);
   asked.precision = config::precision_of(config);
   if (config.threads) asked.threads = static_cast<int>(*config.threads);
   return asked;
@@ -208,7 +231,8 @@ Requests requests_of(const config::Config& config) {
 Candidates find_candidates(
     const Machine& machine,
     const std::vector<machine::DeviceReport>& devices,
-    const Requests& asked) {
+    const Requests& asked,
+    const ModelTraits& model) {
   Candidates found;
   found.asked = asked;
   const auto names = devices_for(devices, asked, found.ruled_out);
@@ -221,6 +245,9 @@ Candidates find_candidates(
   for (const std::string& device : names) {
     std::vector<Layout> layouts;
     for (const Layout layout : choices(asked.layout, kLayouts)) {
+      // Without images there are no channels to put last.
+      if (!model.images && !asked.layout && layout != Layout::contiguous)
+        continue;
       const auto why = layout_trouble(device, layout);
       if (why.empty())
         layouts.push_back(layout);
@@ -238,9 +265,10 @@ Candidates find_candidates(
       // Half precision is about the arithmetic: fewer combinations are enough.
       auto threads = threads_for(machine.cpu, device, asked.threads);
       if (precision != Precision::fp32 && !asked.precision) threads.resize(1);
-      for (const Layout layout : layouts)
+      for (const auto& [kernels, layout] :
+           ways(device, precision, layouts, asked, model))
         for (const int count : threads)
-          found.settings.push_back({device, layout, count, precision});
+          found.settings.push_back({device, layout, count, precision, kernels});
     }
   }
   if (found.settings.empty()) refuse_requests(machine, names, asked);
@@ -250,16 +278,16 @@ Candidates find_candidates(
       [&](const Setting& a, const Setting& b) {
         return promise(a, fast) < promise(b, fast);
       });
-  // Simplest of all, and with the fast cores: nobody measured that one is best.
+  // On a CPU, which always works, in full precision, the most promising.
   found.fallback = *std::min_element(
       found.settings.begin(),
       found.settings.end(),
       [&](const Setting& a, const Setting& b) {
-        Setting left = a;
-        Setting right = b;
-        left.threads = a.threads == fast ? 0 : a.threads;
-        right.threads = b.threads == fast ? 0 : b.threads;
-        return simpler(left, right);
+        const auto rank = [&](const Setting& s) {
+          return std::tuple(
+              s.precision != Precision::fp32, !s.on_cpu(), promise(s, fast));
+        };
+        return rank(a) < rank(b);
       });
   return found;
 }

@@ -19,6 +19,7 @@ namespace temper::plan {
 struct Requests {
   std::string device = "auto"; // auto, any, cpu, gpu, mps, cuda, cuda:N, sim
   std::optional<Layout> layout;
+  std::optional<Kernels> kernels;
   std::optional<Precision> precision = Precision::fp32;
   std::optional<int> threads;
 
@@ -31,11 +32,17 @@ struct Requests {
 
 Requests requests_of(const config::Config& config);
 
+// What of the model and its data decides which settings make sense.
+struct ModelTraits {
+  bool images = true; // there are channels that can be last
+  bool fusable = false; // temper's kernels compute some of its operators
+};
+
 struct Candidates {
   std::vector<Setting> settings; // never empty, most promising first
   std::vector<RuledOut> ruled_out;
-  // The simplest of what was asked for: what a run gets when nothing could be
-  // measured. Without requests it is the reference.
+  // The setting of a run for which nothing could be measured: of what was asked
+  // for, the one that is likely to be fastest on a CPU.
   Setting fallback;
   Requests asked;
 };
@@ -45,6 +52,7 @@ struct Candidates {
 Candidates find_candidates(
     const machine::Machine& machine,
     const std::vector<machine::DeviceReport>& devices,
-    const Requests& asked);
+    const Requests& asked,
+    const ModelTraits& model = {});
 
 } // namespace temper::plan

@@ -101,6 +101,9 @@ Setting Plan::setting() const {
     check(known.has_value(), "a plan's precision is one");
     setting.precision = *known;
   }
+  // Plans of before there were others say "auto", which was LibTorch's.
+  setting.kernels =
+      config::kernels_from_text(kernels.value).value_or(config::Kernels::stock);
   return setting;
 }
 
@@ -138,6 +141,7 @@ std::vector<std::pair<std::string, std::string>> start_rows(
     bool details) {
   const std::pair<const char*, const Choice*> choices[] = {
       {"device", &plan.device},
+      {"kernels", &plan.kernels},
       {"layout", &plan.layout},
       {"threads", &plan.threads},
       {"precision", &plan.precision}};

@@ -120,7 +120,8 @@ Json json(const Setting& setting) {
       {"device", setting.device},
       {"layout", to_text(setting.layout)},
       {"threads", setting.threads},
-      {"precision", to_text(setting.precision)}};
+      {"precision", to_text(setting.precision)},
+      {"kernels", to_text(setting.kernels)}};
 }
 
 Json json(const std::optional<double>& value) {
@@ -170,13 +171,19 @@ Setting read_setting(const Json& json, const std::string& place) {
   const std::string layout = reader.text("layout");
   setting.threads = reader.count("threads");
   const std::string precision = reader.text("precision");
+  // Older plans know LibTorch's only.
+  const std::string kernels =
+      json.contains("kernels") ? reader.text("kernels") : "stock";
   reader.done();
+  const auto known_kernels = config::kernels_from_text(kernels);
   const auto known_layout = config::layout_from_text(layout);
   const auto known_precision = config::precision_from_text(precision);
-  if (!known_layout || !known_precision)
-    refuse_field(place, "has a layout or a precision that nobody knows");
+  if (!known_layout || !known_precision || !known_kernels)
+    refuse_field(
+        place, "has a layout, a precision or kernels that nobody knows");
   setting.layout = *known_layout;
   setting.precision = *known_precision;
+  setting.kernels = *known_kernels;
   return setting;
 }
 

@@ -30,7 +30,8 @@ std::string spoken(const Field& field, const Setting& setting) {
 
 int differences(const Setting& a, const Setting& b) {
   return (a.device != b.device) + (a.layout != b.layout) +
-      (a.threads != b.threads) + (a.precision != b.precision);
+      (a.threads != b.threads) + (a.precision != b.precision) +
+      (a.kernels != b.kernels);
 }
 
 bool measured(const Tried& tried) {
@@ -82,7 +83,8 @@ ruled_out_reason(const Plan& plan, const Field& field, const Setting& chosen) {
     }
     const auto& words =
         field.choice == &Plan::layout ? kLayoutWords : kPrecisionWords;
-    if (field.choice == &Plan::threads) continue;
+    if (field.choice == &Plan::threads || field.choice == &Plan::kernels)
+      continue;
     for (const std::string& word : words)
       if (each.what == cat(chosen.device, ", ", word))
         reasons.push_back(each.why);
@@ -175,6 +177,11 @@ void explain(Plan& plan, const Setting& chosen, const Requests& asked) {
        [](const Setting& s) { return to_text(s.layout); },
        &Plan::layout,
        asked.layout.has_value(),
+       true},
+      {"kernels",
+       [](const Setting& s) { return to_text(s.kernels); },
+       &Plan::kernels,
+       asked.kernels.has_value(),
        true},
       {"threads",
        threads_value,

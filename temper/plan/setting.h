@@ -1,5 +1,5 @@
 // One way to run a training step: where, in which memory layout, with how many
-// threads and in which precision. What candidates proposes, a Rig opens and
+// threads, in which precision and by whose kernels. What candidates proposes, a Rig opens and
 // the plan settles on.
 #pragma once
 
@@ -11,6 +11,7 @@
 
 namespace temper::plan {
 
+using config::Kernels;
 using config::Layout;
 using config::Precision;
 
@@ -19,6 +20,7 @@ struct Setting {
   Layout layout = Layout::contiguous;
   int threads = 1; // of LibTorch's operators on the CPU
   Precision precision = Precision::fp32;
+  Kernels kernels = Kernels::stock;
 
   bool on_cpu() const {
     return machine::is_cpu(device);
@@ -26,12 +28,13 @@ struct Setting {
   friend bool operator==(const Setting&, const Setting&) = default;
 };
 
-// "cpu, channels_last, 4 threads, fp32"
+// "cpu, channels_last, 4 threads, fp32", with ", fused" behind it where temper's
+// own kernels compute.
 std::string to_text(const Setting& setting);
 // The setting in such a text; no value when it is another text.
 std::optional<Setting> setting_from_text(const std::string& text);
 
-// Contiguous fp32 on the CPU is what every gradient is held against; the
+// Contiguous fp32 on the CPU by LibTorch's operators is what every gradient is held against; the
 // number of threads does not matter for it.
 bool is_reference(const Setting& setting);
 

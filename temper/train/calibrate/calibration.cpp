@@ -3,6 +3,7 @@
 #include "temper/base/digest/hash.h"
 #include "temper/base/text.h"
 #include "temper/data/fetch/locate.h"
+#include "temper/graph/fuse/fusion.h"
 #include "temper/machine/device_kind.h"
 
 namespace temper::train {
@@ -27,6 +28,13 @@ bool is_remembered(const PlanRequest& request) {
   const config::Config& config = request.config;
   return config.plan.cache == "on" && !machine::is_sim(config.device) &&
       !config.deterministic && request.data.stream == nullptr;
+}
+
+plan::ModelTraits traits_of(const PlanRequest& request) {
+  return {
+      request.data.info.input == data::Input::image,
+      request.model.program &&
+          !graph::find_fusions(request.model.program->graph).groups.empty()};
 }
 
 } // namespace
@@ -57,17 +65,8 @@ plan::Plan plan_settings(const PlanRequest& request) {
   decision.candidates = plan::find_candidates(
       request.machine,
       machine::list_devices(request.machine),
-      plan::requests_of(request.config));
-  if (request.data.info.input != data::Input::image) {
-    // Without images there are no channels to put last.
-    auto& settings = decision.candidates.settings;
-    const auto pointless = [&](const plan::Setting& each) {
-      return each.layout == plan::Layout::channels_last && settings.size() > 1;
-    };
-    for (std::size_t i = settings.size(); i-- > 0;)
-      if (pointless(settings[i]))
-        settings.erase(settings.begin() + static_cast<std::ptrdiff_t>(i));
-  }
+      plan::requests_of(request.config),
+      traits_of(request));
   // What a clock decides may be another setting, and other bits, next time.
   if (request.config.deterministic)
     return plan::plan_unmeasured(

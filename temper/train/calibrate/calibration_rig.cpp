@@ -143,7 +143,8 @@ struct ScratchRuns {
          layout_for(setting, config),
          {},
          setting.precision,
-         setting.layout == plan::Layout::channels_last});
+         setting.layout == plan::Layout::channels_last,
+         setting.kernels});
   }
 
   // The learning rate is 0: what is computed is the same, and the weights stay

@@ -31,6 +31,7 @@ struct EngineRequest {
   LateParameters joined = {};
   config::Precision precision = config::Precision::fp32;
   bool channels_last = false; // how the weights of convolutions lie
+  config::Kernels kernels = config::Kernels::stock;
 };
 
 using MakeEngine = std::function<std::unique_ptr<Engine>(const EngineRequest&)>;

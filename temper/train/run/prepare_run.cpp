@@ -78,7 +78,8 @@ std::unique_ptr<Engine> engine_of(
        parts.layout,
        {},
        setting.precision,
-       setting.layout == plan::Layout::channels_last});
+       setting.layout == plan::Layout::channels_last,
+       setting.kernels});
 } catch (const std::exception& error) {
   if (!libtorch::is_out_of_memory(error)) throw;
   throw Error(

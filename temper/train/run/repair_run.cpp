@@ -50,6 +50,7 @@ std::optional<plan::Plan> settings_of_writer(const std::string& writer) {
   made.layout = {to_text(setting->layout), reason};
   made.threads = {cat(setting->threads), reason};
   made.precision = {to_text(setting->precision), reason};
+  made.kernels = {to_text(setting->kernels), reason};
   return made;
 }
 

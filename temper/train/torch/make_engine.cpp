@@ -28,11 +28,14 @@ void freeze(model::Module& opaque, const std::string& pattern) {
       all.empty() ? "" : cat("Names look like ", all.front().name, "."));
 }
 
-std::shared_ptr<model::Module> module_of(const RunModel& chosen) {
+std::shared_ptr<model::Module> module_of(
+    const RunModel& chosen,
+    config::Kernels kernels) {
   if (chosen.program) {
     model::ExecutorOptions options;
     options.still_norms = chosen.still_norms;
     options.norm_group = chosen.norm_group;
+    options.fuse = kernels == config::Kernels::fused;
     return std::make_shared<model::GraphModule>(
         *chosen.program, std::move(options));
   }
@@ -70,7 +73,7 @@ std::unique_ptr<Engine> make_engine_with(
   TorchEngineParts parts;
   parts.config = request.config;
   parts.model_name = request.model.name;
-  parts.task = make_task(module_of(request.model), request);
+  parts.task = make_task(module_of(request.model, request.kernels), request);
   parts.batch = plan_batches(request.device, request.layout, request.data);
   parts.batch.model_channels_last = request.channels_last;
   parts.joined = request.joined;

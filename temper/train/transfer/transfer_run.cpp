@@ -209,7 +209,8 @@ class Preparation {
            request_.layout,
            {},
            request_.setting.precision,
-           request_.setting.layout == plan::Layout::channels_last});
+           request_.setting.layout == plan::Layout::channels_last,
+           request_.setting.kernels});
     };
     parts.engine = split_
         ? make(split_->rest, feature_data(request_.data, split_->shape))
@@ -252,7 +253,8 @@ class Preparation {
            layout,
            joined,
            setting.precision,
-           setting.layout == plan::Layout::channels_last});
+           setting.layout == plan::Layout::channels_last,
+           setting.kernels});
     };
   }
 
