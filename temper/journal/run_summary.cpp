@@ -79,6 +79,8 @@ void take(RunSummary& summary, const Event& event) {
   if (event.kind == kinds::kStep) {
     summary.updates = event.count(fields::kStep).value_or(0);
     summary.loss = event.number(fields::kLoss).value_or(std::nan(""));
+    if (summary.epochs == 0) // then the epochs' own
+      summary.samples_per_s = event.number(fields::kSamplesPerS).value_or(0);
   }
   if (event.kind == kinds::kEpoch) {
     summary.updates = event.count(fields::kUpdate).value_or(0);

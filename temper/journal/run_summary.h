@@ -26,7 +26,7 @@ struct RunSummary {
   std::int64_t total_updates = 0; // that the run is to make; 0: not known
   double loss = 0; // of the last step in the journal; NaN: none
   double seconds = 0; // trained, without the time between two sessions
-  double samples_per_s = 0; // of the last epoch
+  double samples_per_s = 0; // of the last epoch, or of the first one's steps
   double began_s = 0; // since 1970
   std::int64_t unreadable = 0; // lines of the journal, which are left out
   std::vector<Event> epoch_events;

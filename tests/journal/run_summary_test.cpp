@@ -27,8 +27,15 @@ class Summary : public testing::Test {
            Json{
                R"({"model":"mlp","source":"made","updates_per_epoch":313})"}}}});
   }
-  void step(std::int64_t update, double loss, double time_s) const {
-    append({"step", time_s, {{"step", update}, {"loss", loss}}});
+  void step(
+      std::int64_t update,
+      double loss,
+      double time_s,
+      double samples_per_s = 0) const {
+    append(
+        {"step",
+         time_s,
+         {{"step", update}, {"loss", loss}, {"samples_per_s", samples_per_s}}});
   }
 
   tests::TempFolder folder_;
@@ -47,6 +54,17 @@ TEST_F(Summary, ARunUnderWaySaysWhereItIs) {
   EXPECT_EQ(live.seconds, 7);
   trained.reset();
   EXPECT_EQ(summarise(run_).status, "unfinished");
+}
+
+TEST_F(Summary, TheSpeedIsThatOfTheStepsUntilAnEpochHasEnded) {
+  begin();
+  EXPECT_EQ(summarise(run_).samples_per_s, 0);
+  step(10, 0.4, 1001, 90);
+  step(20, 0.4, 1002, 110);
+  EXPECT_EQ(summarise(run_).samples_per_s, 110);
+  append({"epoch", 1003, {{"epoch", 0}, {"samples_per_s", 100.0}}});
+  step(330, 0.4, 1004, 7);
+  EXPECT_EQ(summarise(run_).samples_per_s, 100);
 }
 
 TEST_F(Summary, ALookAtARunKeepsNobodyFromTrainingIt) {

@@ -11,6 +11,7 @@
 #include "temper/cli/terminal/start.h"
 #include "temper/cli/terminal/version.h"
 #include "temper/data/fetch/locate.h"
+#include "temper/data/tune/tuning_memory.h"
 #include "temper/machine/probe.h"
 #include "temper/plan/cache.h"
 #include "temper/train/run/run.h"
@@ -76,9 +77,10 @@ class PlanCommand : public Command {
         "threads and precision are fastest for this model on this machine, "
         "and remembers the answer for the next run of the same kind.\n\n"
         "show lists what is remembered; with a KEY, one plan with its reasons "
-        "and everything that was tried. clear forgets one, or all: the next "
-        "run measures again. measure does it on purpose, for a CONFIG and the "
-        "flags of temper train, and trains nothing.\n\n"
+        "and everything that was tried. clear forgets one, or all, with what "
+        "loaders were tuned to: the next run measures again. measure does it "
+        "on purpose, for a CONFIG and the flags of temper train, and trains "
+        "nothing.\n\n"
         "What was measured while other programs used the processor is not "
         "remembered, unless --even-busy says so. plan.cache = \"off\" in a "
         "config neither reads nor writes plans; temper train --dry-run shows "
@@ -108,7 +110,7 @@ class PlanCommand : public Command {
     if (action_ == "measure") return measure(invocation, console);
     const auto folder = data::cache_directory(current_environment());
     const plan::PlanCache cache(folder.empty() ? folder : folder / "plans");
-    if (action_ == "clear") return clear(cache, console);
+    if (action_ == "clear") return clear(cache, folder, console);
     if (action_ == "show")
       return key_.empty() ? list(cache, console) : show(cache, console);
     throw UsageError(
@@ -170,12 +172,20 @@ class PlanCommand : public Command {
     return "remembered for the next run\n";
   }
 
-  int clear(const plan::PlanCache& cache, Console& console) const {
+  // Loaders are tuned by measurement, too: with all plans goes that.
+  int clear(
+      const plan::PlanCache& cache,
+      const std::filesystem::path& folder,
+      Console& console) const {
     const int gone = cache.clear(key_);
     if (gone == 0 && !key_.empty()) no_such_plan();
+    const bool loaders = key_.empty() && !folder.empty() &&
+        data::forget_tunings(data::tuning_file(folder));
     console.print(
-        json_ ? Json({{"cleared", gone}}).dump() + "\n"
-              : cat(plural(gone, "plan"), " forgotten\n"));
+        json_ ? Json({{"cleared", gone}, {"loaders", loaders}}).dump() + "\n"
+              : cat(plural(gone, "plan"),
+                    loaders ? " and the loader's tuning" : "",
+                    " forgotten\n"));
     return kDone;
   }
 

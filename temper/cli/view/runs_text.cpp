@@ -140,6 +140,11 @@ std::string csv_line(const Row& cells) {
   return join(quoted, ",") + "\n";
 }
 
+// Before the first step is reported there is none.
+std::string speed_text(const RunSummary& run) {
+  return run.samples_per_s > 0 ? decimals(run.samples_per_s, 0) : "-";
+}
+
 } // namespace
 
 json runs_json(const RunSummary& run) {
@@ -182,7 +187,7 @@ std::string list_text(const std::vector<RunSummary>& runs) {
          cat(run.epochs),
          seconds_text(run.seconds),
          run.device,
-         decimals(run.samples_per_s, 0)});
+         speed_text(run)});
   return right_aligned(rows);
 }
 
@@ -275,8 +280,7 @@ std::string compare_text(const std::vector<RunSummary>& runs) {
   add("best", best_text);
   add("status", [](const RunSummary& run) { return run.status; });
   add("device", [](const RunSummary& run) { return run.device; });
-  add("samples/s",
-      [](const RunSummary& run) { return decimals(run.samples_per_s, 0); });
+  add("samples/s", speed_text);
   add("time", [](const RunSummary& run) { return seconds_text(run.seconds); });
   std::string out = right_aligned(rows);
   std::size_t widest = 0;

@@ -47,6 +47,16 @@ std::string TuningKey::text() const {
   return cat(std::hex, hasher.value());
 }
 
+std::filesystem::path tuning_file(
+    const std::filesystem::path& cache_directory) {
+  return cache_directory / "loader.json";
+}
+
+bool forget_tunings(const std::filesystem::path& file) {
+  std::error_code ignored;
+  return std::filesystem::remove(file, ignored);
+}
+
 std::optional<Tuning> load_tuning(
     const std::filesystem::path& file,
     const TuningKey& key) {

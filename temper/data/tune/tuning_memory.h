@@ -25,6 +25,12 @@ struct TuningKey {
   std::string text() const;
 };
 
+// The file's place in a cache directory.
+std::filesystem::path tuning_file(const std::filesystem::path& cache_directory);
+
+// True if there was something to forget.
+bool forget_tunings(const std::filesystem::path& file);
+
 std::optional<Tuning> load_tuning(
     const std::filesystem::path& file,
     const TuningKey& key);

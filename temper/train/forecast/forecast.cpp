@@ -151,7 +151,7 @@ EngineFacts facts_before(const config::Config& config, const RunData& data) {
       facts.task = "classification";
       break;
     case data::Target::numbers:
-      facts.task = "regression";
+      facts.task = config.train.loss == "bce" ? "multi-label" : "regression";
       break;
     case data::Target::tokens:
       facts.task = "next-token";

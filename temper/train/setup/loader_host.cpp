@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "temper/data/fetch/locate.h"
+#include "temper/data/tune/tuning_memory.h"
 #include "temper/plan/cache.h"
 
 namespace temper::train {
@@ -18,7 +19,7 @@ LoaderHost loader_host(
     host.memory_bytes = std::min(host.memory_bytes, usable / kParts);
   const auto cache = data::cache_directory(environment);
   if (config.plan.cache == "on" && config.device != "sim" && !cache.empty()) {
-    host.tuning_file = cache / "loader.json";
+    host.tuning_file = data::tuning_file(cache);
     host.machine_key = plan::machine_fingerprint(machine);
   }
   return host;

@@ -183,7 +183,7 @@ std::string task_for(
     case data::Target::label:
       return "classification";
     case data::Target::numbers:
-      return "regression";
+      return config.train.loss == "bce" ? "multi-label" : "regression";
     case data::Target::tokens:
       return "next-token";
   }

@@ -12,7 +12,8 @@
 
 namespace temper::train {
 
-// The task's name when the config says auto: what the data's targets are.
+// The task's name. When the config says auto, it follows from the data's
+// targets; numbers with the loss bce are bits: multi-label.
 std::string task_for(
     const config::Config& config,
     const data::SourceInfo& source);

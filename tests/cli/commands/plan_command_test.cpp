@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "temper/base/text.h"
@@ -78,6 +79,20 @@ TEST_F(PlanCommand, AMeasuredPlanIsListedShownAndForgotten) {
   EXPECT_THAT(dry_run().out, HasSubstr("remembered"));
   EXPECT_THAT(temper({"plan", "clear"}).out, HasSubstr("1 plan forgotten"));
   EXPECT_THAT(temper({"plan", "show"}).out, Not(HasSubstr("cnn")));
+}
+
+// With every plan, but not with one of them.
+TEST_F(PlanCommand, TheTuningOfLoadersIsForgottenWithAllPlans) {
+  std::filesystem::create_directories(folder_ / "cache");
+  const auto file = folder_ / "cache/loader.json";
+  std::ofstream(file) << "{}";
+  EXPECT_EQ(temper({"plan", "clear", "3f2a"}).code, 1);
+  EXPECT_TRUE(std::filesystem::exists(file));
+  EXPECT_EQ(
+      temper({"plan", "clear"}).out,
+      "0 plans and the loader's tuning forgotten\n");
+  EXPECT_FALSE(std::filesystem::exists(file));
+  EXPECT_EQ(temper({"plan", "clear"}).out, "0 plans forgotten\n");
 }
 
 TEST_F(PlanCommand, ADryRunMeasuresAndLeavesNoFile) {

@@ -112,6 +112,17 @@ TEST(Tasks, BceIsPytorchsOnLogits) {
   });
 }
 
+TEST(Tasks, BitsAreMultiLabelAndNumbersARegression) {
+  data::SourceInfo info;
+  info.target = data::Target::numbers;
+  config::Config config;
+  EXPECT_EQ(task_for(config, info), "regression");
+  config.train.loss = "bce";
+  EXPECT_EQ(task_for(config, info), "multi-label");
+  config.train.task = "autoencode";
+  EXPECT_EQ(task_for(config, info), "autoencode");
+}
+
 TEST(Tasks, AutoencodingWantsItsInputsBack) {
   config::Config config = plain_sgd();
   config.train.task = "autoencode";
