@@ -71,7 +71,7 @@ extern "C" int LLVMFuzzerTestOneInput(
       }
     }
     label_of_tf_example({data, size});
-    decode_tf_example({data, size}, sample);
+    decode_tf_example({data, size}, nullptr, sample);
   } catch (const BadSample&) {
   }
   static temper::fuzz::InputFile file(".tfrecord");

@@ -122,17 +122,21 @@ ImageFormat sniff_image(Bytes bytes) {
   return ImageFormat::unknown;
 }
 
-void decode_image(
+namespace {
+
+std::optional<Box> decode_by_format(
     Bytes bytes,
     const DecodeOptions& options,
+    const WindowChooser* chooser,
     Image& out,
     int& warnings) {
+  std::optional<Box> window;
   check(
       options.channels == 0 || options.channels == 1 || options.channels == 3,
       "images are decoded to one or three channels");
   switch (sniff_image(bytes)) {
     case ImageFormat::jpeg:
-      decode_jpeg(bytes, options, out, warnings);
+      window = decode_jpeg(bytes, options, chooser, out, warnings);
       break;
     case ImageFormat::png:
       decode_png(bytes, options, out, warnings);
@@ -149,13 +153,41 @@ void decode_image(
     case ImageFormat::unknown:
       refuse_unknown(bytes);
   }
-  if (options.channels == 0 || options.channels == out.channels()) return;
+  if (options.channels == 0 || options.channels == out.channels())
+    return window;
   Image converted;
   if (options.channels == 3)
     grey_to_rgb(out, converted);
   else
     rgb_to_grey(out, converted);
   std::swap(out, converted);
+  return window;
+}
+
+} // namespace
+
+void decode_image(
+    Bytes bytes,
+    const DecodeOptions& options,
+    Image& out,
+    int& warnings) {
+  decode_by_format(bytes, options, nullptr, out, warnings);
+}
+
+std::optional<Box> decode_window(
+    Bytes bytes,
+    const DecodeOptions& options,
+    const WindowChooser& chooser,
+    Image& out,
+    int& warnings) {
+  return decode_by_format(bytes, options, &chooser, out, warnings);
+}
+
+void decode_sample(Bytes bytes, const WindowChooser* chooser, Sample& sample) {
+  DecodeOptions colour;
+  colour.channels = 3;
+  sample.window = decode_by_format(
+      bytes, colour, chooser, sample.image, sample.warnings);
 }
 
 } // namespace temper::data

@@ -9,9 +9,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "temper/data/sample/image.h"
+#include "temper/data/sample/source.h"
 
 namespace temper::data {
 
@@ -36,5 +38,23 @@ void decode_image(
     const DecodeOptions& options,
     Image& out,
     int& warnings);
+
+// Like decode_image, but `out` may become only the window that is chosen for
+// the image's size: its pixels are those of decode_image. Returns the window,
+// or no value when `out` is the whole image: of other formats than JPEG, and
+// of a JPEG whose parts cannot be decoded to the same pixels.
+//
+// It throws where decode_image throws. Warnings about what lies below the
+// window are not counted, because that is not decoded.
+std::optional<Box> decode_window(
+    Bytes bytes,
+    const DecodeOptions& options,
+    const WindowChooser& chooser,
+    Image& out,
+    int& warnings);
+
+// Fills image, window and warnings of the sample, in colour. Without a
+// chooser the image is whole.
+void decode_sample(Bytes bytes, const WindowChooser* chooser, Sample& sample);
 
 } // namespace temper::data

@@ -37,7 +37,14 @@ inline std::uint8_t clip_to_byte(unsigned value) {
   return static_cast<std::uint8_t>(value < 255 ? value : 255);
 }
 
-void decode_jpeg(Bytes, const DecodeOptions&, Image& out, int& warnings);
+// Returns the window that `out` is; no value: the whole image. The chooser may
+// be null.
+std::optional<Box> decode_jpeg(
+    Bytes,
+    const DecodeOptions&,
+    const WindowChooser*,
+    Image& out,
+    int& warnings);
 void decode_png(Bytes, const DecodeOptions&, Image& out, int& warnings);
 void decode_webp(Bytes, const DecodeOptions&, Image& out);
 void decode_bmp(Bytes, const DecodeOptions&, Image& out);

@@ -52,7 +52,10 @@ void SampleTask::read(
   scratch.in_hand.store(index, std::memory_order_relaxed);
   Sample& sample = scratch.sample;
   sample.warnings = 0;
-  source_->read(index, sample);
+  sample.window.reset();
+  const auto window =
+      finish_->window(seed_, epoch_, static_cast<std::uint64_t>(index));
+  source_->read_window(index, window, sample);
   // With "error" the guard of training passes over the batch and names the
   // sample, so that the run finishes.
   if (bad_ != BadPolicy::error)

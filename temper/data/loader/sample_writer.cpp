@@ -59,13 +59,38 @@ void SampleWriter::transform(
     std::uint64_t seed,
     std::uint32_t epoch,
     std::uint64_t item) const {
+  transform(image, false, spare, RandomStream(seed, epoch, item));
+}
+
+void SampleWriter::transform(
+    Image& image,
+    bool windowed,
+    Image& spare,
+    const RandomStream& random) const {
   if (!augment_) return;
-  const RandomStream random(seed, epoch, item);
   std::uint8_t number = 0;
   for (const auto& transform : augment_->transforms) {
     RandomStream own = random.substream(number++);
-    transform->apply(image, spare, own);
+    if (std::exchange(windowed, false))
+      transform->apply_to_window(image, spare);
+    else
+      transform->apply(image, spare, own);
   }
+}
+
+std::optional<Box> SampleWriter::Window::choose(int width, int height) const {
+  if (first_ == nullptr) return std::nullopt;
+  return first_->window(width, height, random_.substream(0));
+}
+
+SampleWriter::Window SampleWriter::window(
+    std::uint64_t seed,
+    std::uint32_t epoch,
+    std::uint64_t item) const {
+  const bool any = augment_ && !augment_->transforms.empty();
+  return {
+      any ? augment_->transforms.front().get() : nullptr,
+      RandomStream(seed, epoch, item)};
 }
 
 void SampleWriter::operator()(
@@ -78,7 +103,11 @@ void SampleWriter::operator()(
     void* target) const {
   switch (layout_.input) {
     case Input::image:
-      transform(sample.image, spare, seed, epoch, item);
+      transform(
+          sample.image,
+          sample.window.has_value(),
+          spare,
+          RandomStream(seed, epoch, item));
       place_image(sample.image, RandomStream(seed, epoch, item), input);
       break;
     case Input::numbers:

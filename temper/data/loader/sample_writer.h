@@ -31,6 +31,19 @@ class SampleWriter {
       std::uint64_t item,
       void* input,
       void* target) const;
+  // The part of an image that the transforms will look at.
+  class Window final : public WindowChooser {
+   public:
+    Window(const Transform* first, const RandomStream& random)
+        : first_(first), random_(random) {}
+    std::optional<Box> choose(int width, int height) const override;
+
+   private:
+    const Transform* first_; // null: they look at all of it
+    RandomStream random_;
+  };
+  Window window(std::uint64_t seed, std::uint32_t epoch, std::uint64_t item)
+      const;
   // The transforms alone, to see what comes out of them.
   void transform(
       Image& image,
@@ -40,6 +53,12 @@ class SampleWriter {
       std::uint64_t item) const;
 
  private:
+  // `windowed`: the image is what window() chose.
+  void transform(
+      Image& image,
+      bool windowed,
+      Image& spare,
+      const RandomStream& random) const;
   void place_image(const Image& image, const RandomStream& random, void* input)
       const;
   void place_target(const Sample& sample, void* target) const;

@@ -42,12 +42,15 @@ class MappedSource final : public IndexedSource {
   void read(std::int64_t index, Sample& sample) const override {
     const std::int64_t inner = index_of(index);
     source_->read(inner, sample);
-    sample.label = place_of(sample.label);
-    if (sample.label == kUnseen)
-      throw BadSample(
-          cat("[data] ",
-              source_->describe(inner),
-              " has a class that training lacks."));
+    map_label(inner, sample);
+  }
+  void read_window(
+      std::int64_t index,
+      const WindowChooser& chooser,
+      Sample& sample) const override {
+    const std::int64_t inner = index_of(index);
+    source_->read_window(inner, chooser, sample);
+    map_label(inner, sample);
   }
   std::optional<std::int64_t> label(std::int64_t index) const override {
     const auto own = source_->label(index_of(index));
@@ -68,6 +71,14 @@ class MappedSource final : public IndexedSource {
   }
 
  private:
+  void map_label(std::int64_t inner, Sample& sample) const {
+    sample.label = place_of(sample.label);
+    if (sample.label == kUnseen)
+      throw BadSample(
+          cat("[data] ",
+              source_->describe(inner),
+              " has a class that training lacks."));
+  }
   std::int64_t index_of(std::int64_t index) const {
     return kept_ ? kept_->nth(index, true) : index;
   }

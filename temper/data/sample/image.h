@@ -8,6 +8,15 @@
 
 namespace temper::data {
 
+// A rectangle of pixels.
+struct Box {
+  int left = 0;
+  int top = 0;
+  int width = 0;
+  int height = 0;
+  bool operator==(const Box&) const = default;
+};
+
 class Image {
  public:
   // Readable (never written) bytes behind the last pixel, so that vector loads

@@ -21,6 +21,12 @@ class LimitedSource final : public IndexedSource {
   void read(std::int64_t index, Sample& sample) const override {
     source_->read(index, sample);
   }
+  void read_window(
+      std::int64_t index,
+      const WindowChooser& chooser,
+      Sample& sample) const override {
+    source_->read_window(index, chooser, sample);
+  }
   std::optional<std::int64_t> label(std::int64_t index) const override {
     return source_->label(index);
   }

@@ -29,6 +29,13 @@ const char* to_string(Target target) {
   return "";
 }
 
+void IndexedSource::read_window(
+    std::int64_t index,
+    const WindowChooser&,
+    Sample& sample) const {
+  read(index, sample);
+}
+
 std::optional<std::int64_t> IndexedSource::label(std::int64_t) const {
   return std::nullopt;
 }

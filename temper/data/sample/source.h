@@ -57,6 +57,9 @@ struct SourceInfo {
 // thread. Only the fields that SourceInfo announces are filled.
 struct Sample {
   Image image;
+  // The part of the picture that `image` holds, after read_window(); no value:
+  // all of it.
+  std::optional<Box> window;
   std::vector<float> numbers;
   std::vector<std::int64_t> tokens;
 
@@ -77,6 +80,17 @@ class BadSample : public Error {
   using Error::Error;
 };
 
+// Picks the part of an image that will be looked at, once its size is known:
+// the rest need not be decoded.
+class WindowChooser {
+ public:
+  // A box inside the image; no value: all of it.
+  virtual std::optional<Box> choose(int width, int height) const = 0;
+
+ protected:
+  ~WindowChooser() = default;
+};
+
 class IndexedSource {
  public:
   virtual ~IndexedSource() = default;
@@ -84,6 +98,12 @@ class IndexedSource {
   virtual std::int64_t size() const = 0;
   // 0 <= index < size(). Called from several threads at once. Throws BadSample.
   virtual void read(std::int64_t index, Sample& sample) const = 0;
+  // Like read(), but an image may be the chosen window alone: sample.window,
+  // which has no value before the call, says so. The default reads all of it.
+  virtual void read_window(
+      std::int64_t index,
+      const WindowChooser& chooser,
+      Sample& sample) const;
   // The class of a sample without reading it, where that is known for free.
   virtual std::optional<std::int64_t> label(std::int64_t index) const;
   // A sample's name for messages: "photos/cat/12.jpg", "data_batch_1.bin record

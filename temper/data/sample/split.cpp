@@ -41,6 +41,13 @@ void SubsetSource::read(std::int64_t index, Sample& sample) const {
   whole_->read(index_of(index), sample);
 }
 
+void SubsetSource::read_window(
+    std::int64_t index,
+    const WindowChooser& chooser,
+    Sample& sample) const {
+  whole_->read_window(index_of(index), chooser, sample);
+}
+
 std::optional<std::int64_t> SubsetSource::label(std::int64_t index) const {
   return whole_->label(index_of(index));
 }

@@ -28,6 +28,10 @@ class SubsetSource final : public IndexedSource {
     return count_;
   }
   void read(std::int64_t index, Sample& sample) const override;
+  void read_window(
+      std::int64_t index,
+      const WindowChooser& chooser,
+      Sample& sample) const override;
   std::optional<std::int64_t> label(std::int64_t index) const override;
   std::string describe(std::int64_t index) const override;
   std::uint64_t fingerprint() const override;

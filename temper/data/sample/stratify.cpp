@@ -35,6 +35,12 @@ class StratifiedPart final : public IndexedSource {
   void read(std::int64_t index, Sample& sample) const override {
     whole_->read(index_of(index), sample);
   }
+  void read_window(
+      std::int64_t index,
+      const WindowChooser& chooser,
+      Sample& sample) const override {
+    whole_->read_window(index_of(index), chooser, sample);
+  }
   std::optional<std::int64_t> label(std::int64_t index) const override {
     return whole_->label(index_of(index));
   }

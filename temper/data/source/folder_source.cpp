@@ -46,11 +46,25 @@ std::size_t FolderSource::folder_of(std::int64_t index) const {
 }
 
 void FolderSource::read(std::int64_t index, Sample& sample) const {
+  fill(index, nullptr, sample);
+}
+
+void FolderSource::read_window(
+    std::int64_t index,
+    const WindowChooser& chooser,
+    Sample& sample) const {
+  fill(index, &chooser, sample);
+}
+
+void FolderSource::fill(
+    std::int64_t index,
+    const WindowChooser* chooser,
+    Sample& sample) const {
   sample.label = static_cast<std::int64_t>(folder_of(index));
   sample.warnings = 0;
   try {
     read_encoded_file(describe(index), sample.encoded);
-    decode_image(sample.encoded, {3}, sample.image, sample.warnings);
+    decode_sample(sample.encoded, chooser, sample);
   } catch (const BadSample& error) {
     rethrow_named(error, describe(index));
   }

@@ -23,6 +23,10 @@ class FolderSource final : public IndexedSource {
     return static_cast<std::int64_t>(listing_.files.size());
   }
   void read(std::int64_t index, Sample& sample) const override;
+  void read_window(
+      std::int64_t index,
+      const WindowChooser& chooser,
+      Sample& sample) const override;
   std::optional<std::int64_t> label(std::int64_t index) const override;
   std::string describe(std::int64_t index) const override;
   std::uint64_t fingerprint() const override;
@@ -31,6 +35,9 @@ class FolderSource final : public IndexedSource {
   }
 
  private:
+  // All of the image without a chooser.
+  void fill(std::int64_t index, const WindowChooser* chooser, Sample& sample)
+      const;
   std::size_t folder_of(std::int64_t index) const;
   std::string name_of(std::int64_t index) const; // below the root
 

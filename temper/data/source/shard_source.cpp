@@ -87,6 +87,20 @@ const ShardEntry& ShardSource::entry(std::int64_t index) const {
 }
 
 void ShardSource::read(std::int64_t index, Sample& sample) const {
+  fill(index, nullptr, sample);
+}
+
+void ShardSource::read_window(
+    std::int64_t index,
+    const WindowChooser& chooser,
+    Sample& sample) const {
+  fill(index, &chooser, sample);
+}
+
+void ShardSource::fill(
+    std::int64_t index,
+    const WindowChooser* chooser,
+    Sample& sample) const {
   const ShardEntry& where = entry(index);
   sample.warnings = 0;
   try {
@@ -95,7 +109,7 @@ void ShardSource::read(std::int64_t index, Sample& sample) const {
         where.offset,
         where.bytes + format_.trailer_bytes,
         sample.encoded);
-    format_.decode(where, sample);
+    format_.decode(where, chooser, sample);
   } catch (const BadSample& error) {
     rethrow_named(error, describe(index));
   }

@@ -28,7 +28,10 @@ struct ShardFormat {
   // damaged.
   void (*index)(Bytes shard, std::uint32_t number, ShardIndex& index);
   // Decodes sample.encoded. Throws BadSample with the bare reason.
-  void (*decode)(const ShardEntry& entry, Sample& sample);
+  void (*decode)(
+      const ShardEntry& entry,
+      const WindowChooser* chooser,
+      Sample& sample);
   // Names of the classes from beside the first shard; null: there are none.
   std::vector<std::string> (*class_names)(const std::string& shard);
 };
@@ -49,6 +52,10 @@ class ShardSource final : public IndexedSource {
     return static_cast<std::int64_t>(index_.entries.size());
   }
   void read(std::int64_t index, Sample& sample) const override;
+  void read_window(
+      std::int64_t index,
+      const WindowChooser& chooser,
+      Sample& sample) const override;
   std::optional<std::int64_t> label(std::int64_t index) const override;
   std::string describe(std::int64_t index) const override;
   std::uint64_t fingerprint() const override;
@@ -57,6 +64,9 @@ class ShardSource final : public IndexedSource {
   }
 
  private:
+  // All of the image without a chooser.
+  void fill(std::int64_t index, const WindowChooser* chooser, Sample& sample)
+      const;
   const ShardEntry& entry(std::int64_t index) const;
 
   const ShardFormat& format_; // one of the few there are

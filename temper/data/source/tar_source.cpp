@@ -120,11 +120,14 @@ void index_tar(Bytes tar, std::uint32_t shard, ShardIndex& index) {
   grouper.finish();
 }
 
-void decode_tar_sample(const ShardEntry& entry, Sample& sample) {
+void decode_tar_sample(
+    const ShardEntry& entry,
+    const WindowChooser* chooser,
+    Sample& sample) {
   if (entry.label == ShardEntry::kNoLabel)
     throw BadSample("it has no label (a number in .cls, .json or .txt)");
   sample.label = entry.label;
-  decode_image(sample.encoded, {3}, sample.image, sample.warnings);
+  decode_sample(sample.encoded, chooser, sample);
 }
 
 constexpr ShardFormat kTar{

@@ -91,8 +91,11 @@ std::vector<std::string> names_beside(const std::string& shard) {
   return names;
 }
 
-void decode_record(const ShardEntry&, Sample& sample) {
-  decode_tf_example(checked_tfrecord(sample.encoded), sample);
+void decode_record(
+    const ShardEntry&,
+    const WindowChooser* chooser,
+    Sample& sample) {
+  decode_tf_example(checked_tfrecord(sample.encoded), chooser, sample);
 }
 
 constexpr ShardFormat kTfRecord{
@@ -111,7 +114,10 @@ std::optional<std::int64_t> label_of_tf_example(Bytes message) {
   return first_int(parse_tf_example(message), {"image/class/label", "label"});
 }
 
-void decode_tf_example(Bytes message, Sample& sample) {
+void decode_tf_example(
+    Bytes message,
+    const WindowChooser* chooser,
+    Sample& sample) {
   const Features features = parse_tf_example(message);
   const auto image = find_image(features);
   if (!image)
@@ -124,7 +130,7 @@ void decode_tf_example(Bytes message, Sample& sample) {
   if (sniff_image(*image) == ImageFormat::unknown)
     copy_raw(*image, features, sample.image);
   else
-    decode_image(*image, {3}, sample.image, sample.warnings);
+    decode_sample(*image, chooser, sample);
 }
 
 const ShardFormat& tfrecord_format() {

@@ -17,8 +17,11 @@ namespace temper::data {
 
 // The label of a tf.Example; no value when it has none. Throws BadSample.
 std::optional<std::int64_t> label_of_tf_example(Bytes message);
-// Fills the image. Throws BadSample with the bare reason.
-void decode_tf_example(Bytes message, Sample& sample);
+// Fills the image, or the chosen window of it. Throws BadSample with the bare reason.
+void decode_tf_example(
+    Bytes message,
+    const WindowChooser* chooser,
+    Sample& sample);
 
 const ShardFormat& tfrecord_format();
 

@@ -6,14 +6,6 @@
 
 namespace temper::data {
 
-struct Box {
-  int left = 0;
-  int top = 0;
-  int width = 0;
-  int height = 0;
-  bool operator==(const Box&) const = default;
-};
-
 // `out` becomes the window; it may reach over the edges of `in`.
 void copy_window(const Image& in, const Box& window, Image& out);
 

@@ -176,6 +176,20 @@ void RandomResizedCrop::apply(Image& image, Image& spare, RandomStream& random)
   std::swap(image, spare);
 }
 
+std::optional<Box> RandomResizedCrop::window(
+    int width,
+    int height,
+    RandomStream random) const {
+  return choose_resized_crop(width, height, range_, random);
+}
+
+// The filter sees the window only, so nothing else is missed.
+void RandomResizedCrop::apply_to_window(Image& image, Image& spare) const {
+  const Box all{0, 0, image.width(), image.height()};
+  resize_window(image, all, width_, height_, filter_, spare);
+  std::swap(image, spare);
+}
+
 std::string RandomResizedCrop::describe() const {
   return cat(
       "random_resized_crop(",

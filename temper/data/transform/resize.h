@@ -73,6 +73,9 @@ class RandomResizedCrop : public Transform {
       ResizedCropRange range = {},
       Filter filter = Filter::bilinear);
   void apply(Image& image, Image& spare, RandomStream& random) const override;
+  std::optional<Box> window(int width, int height, RandomStream random)
+      const override;
+  void apply_to_window(Image& image, Image& spare) const override;
   std::string describe() const override;
 
  private:

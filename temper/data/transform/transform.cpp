@@ -3,8 +3,17 @@
 #include <algorithm>
 
 #include "temper/base/digest/hash.h"
+#include "temper/base/error.h"
 
 namespace temper::data {
+
+std::optional<Box> Transform::window(int, int, RandomStream) const {
+  return std::nullopt;
+}
+
+void Transform::apply_to_window(Image&, Image&) const {
+  check(false, "a transform that asks for a window takes it");
+}
 
 bool Augment::is_random() const {
   return erase_probability > 0 ||
