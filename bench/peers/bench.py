@@ -6,6 +6,7 @@
 BENCH_ROUNDS=3      rounds of the steps; whole runs take a third of them
 BENCH_ONLY=key,key  some configurations; an unknown one lists them
 BENCH_SECONDS=3     of each measurement, warm-up not counted
+BENCH_PATIENCE=120  seconds in all that are spent waiting for other programs
 BENCH_DIR=build/bench
 
 Writes latest.md, latest.json and, with every single measurement, detail.json.
@@ -21,6 +22,7 @@ import time
 import configurations
 import figures
 import limits
+import processes
 import python_peer
 import report
 import temper_run
@@ -42,6 +44,7 @@ class Bench:
         self.seconds = float(os.environ.get("BENCH_SECONDS", "3"))
         self.keys = configurations.chosen(os.environ.get("BENCH_ONLY", ""))
         self.peers, self.torch, self.notes = python_peer.available()
+        self.patience = float(os.environ.get("BENCH_PATIENCE", "120"))
         self.cells = {}  # key -> side -> list of measurements
         self.runs = 0
         self.files = {}  # .pt2 files by key
@@ -49,11 +52,26 @@ class Bench:
 
     def keep(self, key, side, cell):
         self.cells.setdefault(key, {}).setdefault(side, []).append(cell)
-        busy = f", others {100 * cell['others']:.0f} %" if cell.get("others", 0) > 0.1 else ""
+        busy = f", others {100 * cell['others']:.0f} %" if cell.get("others", 0) > figures.BUSY else ""
         say(f"{key:30} {side:21} {figures.seconds_text(cell['time']):>8}"
             f"  CPU {figures.seconds_text(cell['cpu']):>8}{busy}")
 
+    def wait_for_calm(self):
+        """Until others leave the cores alone, or patience is used up."""
+        told = False
+        while self.patience > 0:
+            before, begin = processes.machine_cpu(), time.monotonic()
+            time.sleep(0.5)
+            wall = time.monotonic() - begin
+            if processes.others(before, processes.machine_cpu(), 0, wall) <= figures.BUSY:
+                return
+            if not told:
+                say("other programs use the cores: waiting for a quiet moment")
+            told = True
+            self.patience -= wall
+
     def attempt(self, key, side, work):
+        self.wait_for_calm()
         try:
             self.keep(key, side, work())
         except (temper_run.Failed, RuntimeError, OSError, ValueError) as error:

@@ -44,6 +44,9 @@ def check_figures():
     expect("a wrong number", figures.malformed([{**rows[0], "ratio": math.nan}]) != "", True)
     expect("an exponent", figures.exponent([1, 10, 100], [2.0, 20.0, 200.0]), 1.0)
     expect("a square", figures.exponent([1, 2, 4], [3.0, 12.0, 48.0]), 2.0)
+    quiet, busy = {"time": 1.0, "others": 0.02}, {"time": 9.0, "others": 0.5}
+    expect("calm cells", figures.calm([quiet, busy]), [quiet])
+    expect("no calm cells", figures.calm([busy]), [busy])
     expect("a spread", figures.spread_text([9.0, 10.0, 11.0]), "+-10 %")
     expect("seconds", [figures.seconds_text(v) for v in (0.00025, 0.0595, 4.17)],
            ["250 us", "59.5 ms", "4.17 s"])

@@ -4,6 +4,13 @@ import math
 import statistics
 
 METRICS = ["time", "cpu", "memory", "faults"]
+BUSY = 0.1  # share of the cores that others use, above which a time is in doubt
+
+
+def calm(cells):
+    """The measurements during which the machine was left alone; all of them if
+    it never was."""
+    return [cell for cell in cells if cell.get("others", 0) <= BUSY] or cells
 
 
 def paired_ratios(temper, peer):

@@ -17,16 +17,11 @@ def values(cells, metric):
 
 def by_metric(sides):
     """side -> metric -> values; where the layouts are one, both peers have it."""
-    made = {side: {metric: values(cells, metric) for metric in figures.METRICS}
+    made = {side: {metric: values(figures.calm(cells), metric) for metric in figures.METRICS}
             for side, cells in sides.items()}
     if "python-nchw" in made:
         made.setdefault("python-channels_last", made["python-nchw"])
     return made
-
-
-def medians(cells, metric):
-    found = values(cells, metric)
-    return statistics.median(found) if found else None
 
 
 def find(rows, key, peer, metric):
@@ -127,12 +122,13 @@ def version(temper):
 def busy_note(bench):
     shares = [cell.get("others", 0) for sides in bench.cells.values()
               for cells in sides.values() for cell in cells]
-    noisy = sum(share > 0.1 for share in shares)
+    noisy = sum(share > figures.BUSY for share in shares)
     if not noisy:
         return "No other program used more than a tenth of the cores."
     return (f"**Other programs used more than a tenth of the cores during {noisy} of "
-            f"{len(shares)} measurements** (at most {100 * max(shares):.0f} %): trust the "
-            "ratio by CPU time more, and measure again when the machine is quiet.")
+            f"{len(shares)} measurements** (at most {100 * max(shares):.0f} %). They count only "
+            "where a side has no quiet one; threads that wait for each other make such times "
+            "and CPU times useless. Measure again when the machine is quiet.")
 
 
 def made(bench, best):
