@@ -61,6 +61,22 @@ torture: setup ## kill, hang, starve and wear out runs; a table of all gates
 	@$(BUILD) build release --target temper_torture
 	@SOAK_SECONDS="$(SOAK_SECONDS)" build/release/bin/temper_torture $(GATES)
 
+bench: ## temper beside Python's PyTorch, in turns (BENCH_ONLY, BENCH_ROUNDS)
+	@$(SETUP) build bench
+	@$(BUILD) build release --target temper temper_bench_limits
+	@bench/peers/bench.py build/release/bin/temper \
+	  build/release/bin/temper_bench_limits
+
+bench-check: ## do the peers of make bench train the very same networks
+	@$(SETUP) build bench
+	@$(BUILD) build release --target temper
+	@bench/peers/check.py build/release/bin/temper
+
+bench-scaling: setup ## how a step grows with batch, image, width and samples
+	@$(BUILD) build release --target temper temper_bench_plot
+	@bench/peers/scaling.py build/release/bin/temper \
+	  build/release/bin/temper_bench_plot
+
 bench-loader: setup ## how fast batches are made, beside Python's DataLoader
 	@$(BUILD) build release --target temper_bench_loader
 	@build/release/bin/temper_bench_loader
@@ -124,7 +140,7 @@ help: ## this list
 	  Makefile
 
 .PHONY: build train test asan tsan test-latest test-clean test-arm64 \
-  test-processors fuzz torture \
+  test-processors fuzz torture bench bench-check bench-scaling \
   bench-loader bench-executor bench-transaction bench-track bench-allocator \
   bench-checkpoint bench-cifar10 bench-m1 bench-plan bench-ordinary lint format \
   install setup clean help

@@ -68,12 +68,12 @@ def make_weights(train, path):
     torch.save(model.state_dict(), path)
 
 
-def evaluate(model, loader):
+def evaluate(model, loader, layout):
     model.eval()
     top1 = top5 = count = 0
     with torch.no_grad():
         for images, labels in loader:
-            best = model(images).topk(5, dim=1).indices
+            best = model(images.to(memory_format=layout)).topk(5, dim=1).indices
             hits = best == labels[:, None]
             top1 += hits[:, 0].sum().item()
             top5 += hits.sum().item()
@@ -88,6 +88,8 @@ def train_model(args):
     val_loader = DataLoader(val, 64, num_workers=args.workers)
     model = build()
     model.load_state_dict(torch.load(args.weights))
+    layout = torch.channels_last if args.layout == "channels_last" else torch.contiguous_format
+    model = model.to(memory_format=layout)
     for parameter in model.features.parameters():
         parameter.requires_grad = False
     optimizer = torch.optim.Adam(model.classifier.parameters(), lr=5e-4)
@@ -98,11 +100,11 @@ def train_model(args):
         model.features.eval()
         for images, labels in loader:
             optimizer.zero_grad()
-            loss = loss_of(model(images), labels)
+            loss = loss_of(model(images.to(memory_format=layout)), labels)
             loss.backward()
             optimizer.step()
         schedule.step()
-        top1, top5 = evaluate(model, val_loader)
+        top1, top5 = evaluate(model, val_loader, layout)
         print(json.dumps({
             "epoch": epoch, "loss": loss.item(), "top1": top1, "top5": top5
         }), flush=True)
@@ -115,7 +117,11 @@ def main():
     parser.add_argument("--make-weights")
     parser.add_argument("--epochs", type=int, default=10)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--threads", type=int, help="default: LibTorch's own choice")
+    parser.add_argument("--layout", choices=["nchw", "channels_last"], default="nchw")
     args = parser.parse_args()
+    if args.threads:
+        torch.set_num_threads(args.threads)
     if args.make_weights:
         make_weights(open_data(args.data)[0], args.make_weights)
     else:

@@ -9,8 +9,8 @@
 set -eu
 
 # The one list. Groups: build (build and test), lint, python (a Python that
-# loads what temper writes, where it is new enough), and what the targets
-# test-latest, test-clean and test-arm64 need. Kinds: tool, library, torch,
+# loads what temper writes, where it is new enough), bench (the peers of
+# `make bench`), and what the targets test-latest, test-clean and test-arm64 need. Kinds: tool, library, torch,
 # data.
 # "-": comes with that system, or does not exist there.
 #
@@ -50,14 +50,15 @@ lint              tool    clang-format           clang-format      layout
 lint              tool    clang-tidy-19          llvm              checks
 fuzz              tool    clang                  llvm              libFuzzer
 fuzz              tool    libclang-rt-dev        -                 libFuzzer
-python            tool    python3-torch          -                 .pt2
-python            tool    python3-torchvision    -                 networks
+python,bench      tool    python3-torch          -                 .pt2, peer
+python,bench      tool    python3-torchvision    -                 networks
+bench             library libjemalloc2           jemalloc          tuned peer
 latest,clean      tool    mmdebstrap             -                 chroot
 arm64             tool    mmdebstrap             -                 sysroot
 arm64             tool    g++-aarch64-linux-gnu  -                 compiler
 arm64             tool    qemu-user              -                 emulator
 '
-known_groups='build lint fuzz python latest clean arm64'
+known_groups='build lint fuzz python bench latest clean arm64'
 
 fail() {
   printf 'setup: %s\n' "$@" >&2

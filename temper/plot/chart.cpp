@@ -32,12 +32,17 @@ double placed(const Chart& chart, double y) {
   return chart.log_y ? std::log10(y) : y;
 }
 
+double placed_across(const Chart& chart, double x) {
+  check(!chart.log_x || x > 0, "a logarithmic axis is above zero");
+  return chart.log_x ? std::log10(x) : x;
+}
+
 Range range_of_x(const Chart& chart) {
   Range range{HUGE_VAL, -HUGE_VAL};
   for (const Series& series : chart.series)
     for (const double x : series.x) {
-      range.low = std::min(range.low, x);
-      range.high = std::max(range.high, x);
+      range.low = std::min(range.low, placed_across(chart, x));
+      range.high = std::max(range.high, placed_across(chart, x));
     }
   if (range.low > range.high) return {0, 1};
   if (range.low == range.high) return {range.low - 0.5, range.high + 0.5};
@@ -76,12 +81,22 @@ struct Frame {
   }
 };
 
-std::vector<Tick> ticks_of_y(const Chart& chart, const Range& range) {
-  if (!chart.log_y) return ticks(range.low, range.high, 5);
+// The range holds logarithms, and so do the ticks that are returned.
+std::vector<Tick> placed_log_ticks(const Range& range) {
   auto found = log_ticks(std::pow(10.0, range.low), std::pow(10.0, range.high));
   for (Tick& tick : found)
     tick.value = std::log10(tick.value);
   return found;
+}
+
+std::vector<Tick> ticks_of_y(const Chart& chart, const Range& range) {
+  return chart.log_y ? placed_log_ticks(range)
+                     : ticks(range.low, range.high, 5);
+}
+
+std::vector<Tick> ticks_of_x(const Chart& chart, const Range& range) {
+  return chart.log_x ? placed_log_ticks(range)
+                     : ticks(range.low, range.high, 6, 1);
 }
 
 double
@@ -105,7 +120,7 @@ void draw_axes(
     canvas.text({box.left - 6, y + 3.5}, tick.text, style);
   }
   style.align = Align::centre;
-  for (const Tick& tick : ticks(frame.x.low, frame.x.high, 6, 1)) {
+  for (const Tick& tick : ticks_of_x(chart, frame.x)) {
     const double x = frame.across(tick.value);
     canvas.line({{x, box.bottom()}, {x, box.bottom() + 4}}, {kQuiet});
     canvas.text({x, box.bottom() + 16}, tick.text, style);
@@ -131,7 +146,7 @@ void draw_series(Canvas& canvas, const Frame& frame, const Chart& chart) {
     std::vector<Point> points;
     for (std::size_t i = 0; i < series.x.size(); ++i)
       points.push_back(
-          {frame.across(series.x[i]),
+          {frame.across(placed_across(chart, series.x[i])),
            shown(chart, series.y[i]) ? std::clamp(
                                            frame.up(placed(chart, series.y[i])),
                                            frame.box.top,

@@ -23,6 +23,7 @@ struct Chart {
   std::string y_label;
   std::vector<Series> series = {};
   bool log_y = false; // what is not above 0 is a gap then
+  bool log_x = false; // every x is above 0 then
   double lowest_y = 0; // the axis does not go below; equal to highest_y: free
   double highest_y = 0;
 };

@@ -100,6 +100,15 @@ TEST(Charts, OneDrawingIsAPngAndAnSvg) {
   EXPECT_THAT(svg, ::testing::Not(HasSubstr("nan")));
 }
 
+TEST(Charts, MayHaveALogarithmicAxisBelowThem) {
+  Chart chart = two_lines();
+  chart.log_x = true;
+  chart.series[0].x = {1, 32, 1000};
+  EXPECT_THAT(as_svg(charts({chart})), HasSubstr("<svg"));
+  chart.series[0].x = {0, 1, 2};
+  EXPECT_THROW(as_svg(charts({chart})), Bug);
+}
+
 TEST(Charts, StandWhatTrainingGives) {
   for (const std::vector<double>& values :
        {std::vector<double>{},

@@ -56,6 +56,33 @@ void fill_with_noise(std::uint64_t key, Image& image) {
   }
 }
 
+// Adds the wave across and the level of the wave down to a row of pixels.
+// Noise, wave and level are at most 63, 95 and 63: no byte overflows, so that
+// eight are added as one whole number.
+void add_waves(
+    std::uint8_t* row,
+    const std::vector<std::uint8_t>& across,
+    const std::array<std::uint8_t, 3>& level,
+    std::size_t channels) {
+  constexpr std::size_t kRepeat = 24; // bytes: whole pixels and whole words
+  std::array<std::uint8_t, kRepeat> levels{};
+  for (std::size_t i = 0; i < kRepeat; ++i)
+    levels[i] = level[i % channels];
+  std::size_t at = 0;
+  for (; at + kRepeat <= across.size(); at += kRepeat)
+    for (std::size_t word = 0; word < kRepeat; word += 8) {
+      std::array<std::uint64_t, 3> parts{};
+      std::memcpy(&parts[0], row + at + word, 8);
+      std::memcpy(&parts[1], across.data() + at + word, 8);
+      std::memcpy(&parts[2], levels.data() + word, 8);
+      parts[0] += parts[1] + parts[2];
+      std::memcpy(row + at + word, parts.data(), 8);
+    }
+  for (; at < across.size(); ++at)
+    row[at] =
+        static_cast<std::uint8_t>(row[at] + across[at] + level[at % channels]);
+}
+
 } // namespace
 
 SyntheticSource::SyntheticSource(
@@ -137,11 +164,7 @@ void SyntheticSource::make_image(std::int64_t number, Sample& sample) const {
     for (std::size_t c = 0; c < channels; ++c)
       level[c] = static_cast<std::uint8_t>(
           triangle((start[c] + down[c] * static_cast<std::uint32_t>(y)) >> 8));
-    std::uint8_t* out = sample.image.row(y);
-    for (std::size_t at = 0; at < row; at += channels)
-      for (std::size_t c = 0; c < channels; ++c)
-        out[at + c] = static_cast<std::uint8_t>(
-            out[at + c] + sample.encoded[at + c] + level[c]);
+    add_waves(sample.image.row(y), sample.encoded, level, channels);
   }
 }
 
