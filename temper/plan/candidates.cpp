@@ -1,7 +1,6 @@
 #include "temper/plan/candidates.h"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "temper/base/error.h"
@@ -197,8 +196,8 @@ int promise(const Setting& setting, int fast) {
   return rank;
 }
 
-// Settings of one device and precision: LibTorch's kernels in every layout,
-// temper's in the one they compute in.
+// Settings of one device and precision: LibTorch's kernels in every layout, or,
+// where they are asked for, temper's in the one they compute in.
 std::vector<std::pair<Kernels, Layout>> ways(
     const std::string& device,
     Precision precision,
@@ -207,12 +206,10 @@ std::vector<std::pair<Kernels, Layout>> ways(
     const ModelTraits& model) {
   std::vector<std::pair<Kernels, Layout>> found;
   const bool can_fuse = model.fusable && machine::is_cpu(device) &&
-      precision == Precision::fp32 && asked.kernels != Kernels::stock;
-  if (can_fuse && !layouts.empty())
-    found.emplace_back(Kernels::fused, layouts.back());
-  if (!can_fuse || asked.kernels != Kernels::fused)
-    for (const Layout layout : layouts)
-      found.emplace_back(Kernels::stock, layout);
+      precision == Precision::fp32 && asked.kernels == Kernels::fused;
+  if (can_fuse && !layouts.empty()) return {{Kernels::fused, layouts.back()}};
+  for (const Layout layout : layouts)
+    found.emplace_back(Kernels::stock, layout);
   return found;
 }
 
@@ -278,16 +275,16 @@ Candidates find_candidates(
       [&](const Setting& a, const Setting& b) {
         return promise(a, fast) < promise(b, fast);
       });
-  // On a CPU, which always works, in full precision, the most promising.
+  // Simplest of all, and with the fast cores: nobody measured that one is best.
   found.fallback = *std::min_element(
       found.settings.begin(),
       found.settings.end(),
       [&](const Setting& a, const Setting& b) {
-        const auto rank = [&](const Setting& s) {
-          return std::tuple(
-              s.precision != Precision::fp32, !s.on_cpu(), promise(s, fast));
-        };
-        return rank(a) < rank(b);
+        Setting left = a;
+        Setting right = b;
+        left.threads = a.threads == fast ? 0 : a.threads;
+        right.threads = b.threads == fast ? 0 : b.threads;
+        return simpler(left, right);
       });
   return found;
 }

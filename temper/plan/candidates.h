@@ -41,8 +41,8 @@ struct ModelTraits {
 struct Candidates {
   std::vector<Setting> settings; // never empty, most promising first
   std::vector<RuledOut> ruled_out;
-  // The setting of a run for which nothing could be measured: of what was asked
-  // for, the one that is likely to be fastest on a CPU.
+  // The simplest of what was asked for: what a run gets when nothing could be
+  // measured. Without requests it is the reference.
   Setting fallback;
   Requests asked;
 };
