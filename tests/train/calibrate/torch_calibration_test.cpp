@@ -6,6 +6,7 @@
 #include "temper/libtorch/facts.h"
 #include "temper/machine/probe.h"
 #include "temper/train/calibrate/calibration.h"
+#include "tests/half_precision.h"
 #include "tests/temp_folder.h"
 
 namespace temper::train {
@@ -105,6 +106,7 @@ TEST_F(Calibration, AStepThatTakesLongIsMeasuredOnAPartOfABatch) {
 // At their beginning deep networks with BatchNorm train on what bf16 rounds
 // away, and the gate says so; a plain one passes.
 TEST_F(Calibration, EverySettingOfTheCpuPassesTheGate) {
+  if (tests::bf16_is_kept_from_onednn()) GTEST_SKIP() << tests::kNoBf16;
   const auto deep = make_rig(request());
   EXPECT_TRUE(
       deep->open({"cpu", plan::Layout::channels_last, 1, plan::Precision::fp32})

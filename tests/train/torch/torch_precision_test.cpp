@@ -5,6 +5,7 @@
 
 #include "engine_samples.h"
 #include "temper/base/error.h"
+#include "tests/half_precision.h"
 
 namespace temper::train {
 namespace {
@@ -24,6 +25,7 @@ graph::Weights gradients(const Sample& sample, const Samples& batch) {
 }
 
 TEST(TorchPrecision, Bf16IsAsFarFromFp32AsItsBitsAreFew) {
+  if (tests::bf16_is_kept_from_onednn()) GTEST_SKIP() << tests::kNoBf16;
   const Samples batch = images(16, 3, 8);
   Sample sample = pictures(plain_sgd(), "cnn");
   const auto plain = gradients(sample, batch);
@@ -40,6 +42,7 @@ TEST(TorchPrecision, Bf16IsAsFarFromFp32AsItsBitsAreFew) {
 }
 
 TEST(TorchPrecision, Bf16KeepsWeightsAndStateInFloat32) {
+  if (tests::bf16_is_kept_from_onednn()) GTEST_SKIP() << tests::kNoBf16;
   Sample sample = pictures(sgd(), "resnet18");
   sample.precision = config::Precision::bf16;
   const auto engine = sample.engine();
