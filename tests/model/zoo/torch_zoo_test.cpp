@@ -10,6 +10,7 @@
 // are off by.
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
@@ -159,7 +160,7 @@ class Noise {
   mutable at::Generator generator_;
 };
 
-Outcome computed(
+Outcome zoo_step(
     const json& expected,
     at::ScalarType type,
     const Noise* noise = nullptr) {
@@ -240,7 +241,7 @@ Tolerance distance(const Outcome& noisy, const Outcome& exact) {
 Tolerance float32_can(const json& expected) {
   constexpr double kAbout = 2;
   constexpr std::uint64_t kRuns = 3;
-  const Outcome exact = computed(expected, at::kDouble);
+  const Outcome exact = zoo_step(expected, at::kDouble);
   Tolerance most;
   const auto raise = [](double& one, double far) {
     one = std::max(one, kAbout * far);
@@ -248,7 +249,7 @@ Tolerance float32_can(const json& expected) {
   for (std::uint64_t seed = 1; seed <= kRuns; ++seed) {
     const Noise noise(seed);
     const Tolerance far =
-        distance(computed(expected, at::kDouble, &noise), exact);
+        distance(zoo_step(expected, at::kDouble, &noise), exact);
     raise(most.eval_logits, far.eval_logits);
     raise(most.train_logits, far.train_logits);
     raise(most.gradients, far.gradients);
@@ -308,18 +309,31 @@ void expect_pytorchs(
   }
 }
 
-class TorchZoo : public testing::TestWithParam<ZooCase> {};
+// On one thread: others at work on the machine would make two wait for each
+// other.
+class TorchZoo : public testing::TestWithParam<ZooCase> {
+ protected:
+  void SetUp() override {
+    at::set_num_threads(1);
+  }
+  void TearDown() override {
+    at::set_num_threads(threads_);
+  }
+
+ private:
+  int threads_ = at::get_num_threads();
+};
 
 TEST_P(TorchZoo, ComputesWhatPytorchComputesInFloat64) {
   const json& expected = GetParam().expected;
   expect_pytorchs(
-      computed(expected, at::kDouble), expected, {1e-9, 1e-9, 1e-8, 1e-9});
+      zoo_step(expected, at::kDouble), expected, {1e-9, 1e-9, 1e-8, 1e-9});
 }
 
 TEST_P(TorchZoo, ComputesWhatPytorchComputesInFloat32) {
   const json& expected = GetParam().expected;
   expect_pytorchs(
-      computed(expected, at::kFloat), expected, float32_can(expected));
+      zoo_step(expected, at::kFloat), expected, float32_can(expected));
 }
 
 INSTANTIATE_TEST_SUITE_P(
