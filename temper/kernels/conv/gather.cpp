@@ -274,4 +274,31 @@ void gather_weight_gradient(
       });
 }
 
+void sum_channels(
+    std::int64_t rows,
+    std::int64_t channels,
+    const float* from,
+    float* to) {
+  constexpr std::int64_t kFewestRows = 256;
+  const GatherTable& table = gather_table_in_use();
+  const std::int64_t chunks = rows * channels < kFewProducts
+      ? 1
+      : std::min(kMostChunks, ceil_divided(rows, kFewestRows));
+  std::vector<double> sums(static_cast<std::size_t>(chunks * channels), 0.0);
+  for_each_chunk(chunks, [&](std::int64_t chunk) {
+    const ChunkRange range = chunk_range(rows, 1, chunks, chunk);
+    table.sum_rows(
+        from + range.begin * channels,
+        range.end - range.begin,
+        channels,
+        sums.data() + chunk * channels);
+  });
+  for (std::int64_t c = 0; c < channels; ++c) {
+    double sum = 0;
+    for (std::int64_t chunk = 0; chunk < chunks; ++chunk)
+      sum += sums[static_cast<std::size_t>(chunk * channels + c)];
+    to[c] = static_cast<float>(sum);
+  }
+}
+
 } // namespace temper::kernels

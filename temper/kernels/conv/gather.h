@@ -33,6 +33,14 @@ void gather_weight_gradient(
     const float* y_gradient,
     float* weight_gradient);
 
+// The sum of each channel over `rows` rows without gaps: the gradient of a
+// bias.
+void sum_channels(
+    std::int64_t rows,
+    std::int64_t channels,
+    const float* from,
+    float* to);
+
 // Multiplications of one channel pair and image, taps in the padding left out
 // where they are.
 std::int64_t gather_products(const ConvShape& shape);

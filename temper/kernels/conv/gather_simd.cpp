@@ -152,6 +152,31 @@ void add_sums_of_rows(
   }
 }
 
+// Sums of rows without gaps, for gradients of biases.
+void sum_rows(
+    const float* rows,
+    std::int64_t count,
+    std::int64_t channels,
+    double* sum) {
+  constexpr std::int64_t kRowsAtOnce = 16;
+  for (std::int64_t begin = 0; begin < count; begin += kRowsAtOnce) {
+    const std::int64_t left = count - begin;
+    const std::int64_t some = left < kRowsAtOnce ? left : kRowsAtOnce;
+    const float* first = rows + begin * channels;
+    std::int64_t c = 0;
+    for (; c + kLanes <= channels; c += kLanes) {
+      Vec sums = {};
+      for (std::int64_t i = 0; i < some; ++i)
+        sums += load(first + i * channels + c);
+      for (int lane = 0; lane < kLanes; ++lane)
+        sum[c + lane] += static_cast<double>(sums[lane]);
+    }
+    for (; c < channels; ++c)
+      for (std::int64_t i = 0; i < some; ++i)
+        sum[c] += static_cast<double>(first[i * channels + c]);
+  }
+}
+
 // Adds the bias and writes target channels [first, first + channels).
 void write_rows(
     const GatherJob& job,
@@ -253,6 +278,7 @@ const GatherTable gather_table = {
     pack_weights,
     convolve_blocks,
     sum_gathered_gradient,
-    write_gathered_gradient};
+    write_gathered_gradient,
+    sum_rows};
 
 } // namespace temper::kernels::TEMPER_TARGET

@@ -46,6 +46,13 @@ struct GatherTable {
       std::int64_t begin,
       std::int64_t end,
       float* weight_gradient);
+
+  // Adds `count` rows of `channels` to `sum`.
+  void (*sum_rows)(
+      const float* rows,
+      std::int64_t count,
+      std::int64_t channels,
+      double* sum);
 };
 
 } // namespace temper::kernels

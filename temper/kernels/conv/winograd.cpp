@@ -5,10 +5,9 @@
 
 #include "temper/kernels/conv/winograd_plan.h"
 #include "temper/kernels/conv/winograd_table.h"
+#include "temper/kernels/simd/scratch.h"
 #include "temper/kernels/simd/target.h"
 #include "temper/kernels/simd/threads.h"
-
-#include "temper/kernels/simd/scratch.h"
 
 namespace temper::kernels {
 namespace baseline {
@@ -147,12 +146,14 @@ void winograd_forward(
     WinogradTile tile,
     const float* x,
     const float* weight,
+    const float* bias,
     float* y,
     const ChannelSums& sums) {
   const WinogradTable& table = table_in_use();
   WinogradJob job = forward_job(shape, tile, table.lanes);
   job.read = x;
   job.weight = weight;
+  job.bias = bias;
   job.write = y;
   convolve(table, job, sums);
 }

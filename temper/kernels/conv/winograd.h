@@ -18,14 +18,19 @@ namespace temper::kernels {
 // both ways, padding at most 2 for stride 1 and 1 for stride 2.
 bool winograd_takes(const ConvShape& shape);
 
+// Multiplications of one channel pair and image.
+std::int64_t winograd_products(const ConvShape& shape, WinogradTile tile);
+
 // The tile with the least work for this shape.
 WinogradTile winograd_tile(const ConvShape& shape);
 
+// `bias` may be null. Sums are those of y with its bias.
 void winograd_forward(
     const ConvShape& shape,
     WinogradTile tile,
     const float* x,
     const float* weight,
+    const float* bias,
     float* y,
     const ChannelSums& sums = {});
 

@@ -54,6 +54,7 @@ struct WinogradJob {
 
   const float* read = nullptr; // the source
   float* write = nullptr; // the target
+  const float* bias = nullptr; // of target channels, or null
   const float* zeros = nullptr; // source.padded of them, for the border
 
   // Transformed weights: point, panel of target channels, source column,

@@ -48,12 +48,6 @@ WinogradJob common_job(const ConvShape& shape, WinogradTile tile) {
   return job;
 }
 
-// Multiplications a channel pair, which is what time is spent on.
-std::int64_t products(const ConvShape& shape, WinogradTile tile) {
-  const WinogradJob job = forward_job(shape, tile, 1);
-  return job.tile_rows * job.tile_columns * points_of(tile);
-}
-
 } // namespace
 
 int points_of(WinogradTile tile) {
@@ -133,10 +127,16 @@ bool winograd_takes(const ConvShape& shape) {
       (shape.stride_height == 2 && shape.pad_height <= 1);
 }
 
+std::int64_t winograd_products(const ConvShape& shape, WinogradTile tile) {
+  const WinogradJob job = forward_job(shape, tile, 1);
+  const std::int64_t phases = job.source.phases();
+  return job.tile_rows * job.tile_columns * points_of(tile) * phases;
+}
+
 WinogradTile winograd_tile(const ConvShape& shape) {
   if (shape.stride_height == 2) return WinogradTile::kFourStrided;
-  return products(shape, WinogradTile::kTwo) <=
-          products(shape, WinogradTile::kFour)
+  return winograd_products(shape, WinogradTile::kTwo) <=
+          winograd_products(shape, WinogradTile::kFour)
       ? WinogradTile::kTwo
       : WinogradTile::kFour;
 }

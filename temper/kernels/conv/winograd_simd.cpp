@@ -81,33 +81,27 @@ void write_tiles(
     std::int64_t point_stride,
     const ChannelSums& sums) {
   float* sink = scratch(3, static_cast<std::size_t>(job.target.padded));
+  const bool biased = job.bias != nullptr;
+  const bool summed = sums.sum != nullptr;
+  const auto write_tile = biased
+      ? (summed ? points_to_tile<Short, true, true>
+                : points_to_tile<Short, false, true>)
+      : (summed ? points_to_tile<Short, true, false>
+                : points_to_tile<Short, false, false>);
   for (std::int64_t i = 0; i < tiles; ++i) {
     const TilePlace place = place_of(job, begin + i, Short::kOut);
     const float* from = products + i * row;
-    if (sums.sum != nullptr)
-      points_to_tile<Short, true>(
-          job,
-          place,
-          phase,
-          first,
-          channels,
-          from,
-          point_stride,
-          sink,
-          sums.sum + first,
-          sums.squares + first);
-    else
-      points_to_tile<Short, false>(
-          job,
-          place,
-          phase,
-          first,
-          channels,
-          from,
-          point_stride,
-          sink,
-          nullptr,
-          nullptr);
+    write_tile(
+        job,
+        place,
+        phase,
+        first,
+        channels,
+        from,
+        point_stride,
+        sink,
+        sums.sum == nullptr ? nullptr : sums.sum + first,
+        sums.sum == nullptr ? nullptr : sums.squares + first);
   }
 }
 

@@ -114,15 +114,17 @@ struct PointReader {
 
 // What leaves the output transform: stored, and summed if wanted. Pixels
 // outside of the plane go to a sink and are left out of the sums.
-template <int kCount, bool kSums>
+template <int kCount, bool kSums, bool kBias>
 struct TileWriter {
   float* const* pixel;
   const float* sink;
   std::int64_t channel;
   int count; // channels of this vector
+  Vec bias;
   Vec* sum;
   Vec* squares;
   [[gnu::always_inline]] void operator()(int i, int j, Vec value) const {
+    if (kBias) value += bias;
     float* to = pixel[i * kCount + j];
     if (kSums) {
       const bool inside = to != sink;
@@ -144,7 +146,7 @@ struct TileWriter {
 
 // Products of one tile become `channels` target channels from `first` on.
 // `sum` and `squares` begin at `first`.
-template <class Short, bool kSums>
+template <class Short, bool kSums, bool kBias>
 inline void points_to_tile(
     const WinogradJob& job,
     const TilePlace& place,
@@ -167,15 +169,18 @@ inline void points_to_tile(
                                             : static_cast<int>(kLanes);
     Vec sums = {};
     Vec square_sums = {};
+    const Vec bias = kBias ? load_some(job.bias + first + c, count) : Vec{};
     const PointReader<Short::kIn> points{from + c, point_stride};
     if (count == kLanes)
       both_ways<TargetStep<Short>>(
           points,
-          TileWriter<kOut, kSums>{pixel, sink, c, kLanes, &sums, &square_sums});
+          TileWriter<kOut, kSums, kBias>{
+              pixel, sink, c, kLanes, bias, &sums, &square_sums});
     else
       both_ways<TargetStep<Short>>(
           points,
-          TileWriter<kOut, kSums>{pixel, sink, c, count, &sums, &square_sums});
+          TileWriter<kOut, kSums, kBias>{
+              pixel, sink, c, count, bias, &sums, &square_sums});
     if (kSums) {
       add_to(sum + c, sums, count);
       add_to(squares + c, square_sums, count);
