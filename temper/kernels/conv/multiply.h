@@ -2,7 +2,7 @@
 // depth, and the transposed product of gradients. For files named *_simd.cpp.
 #pragma once
 
-#include "temper/kernels/gemm/micro.h"
+#include "temper/kernels/simd/vector.h"
 
 namespace temper::kernels::TEMPER_TARGET {
 
@@ -21,9 +21,62 @@ constexpr std::int64_t kDepthSlice = kTileColumns > 16 ? 128 : 256;
   return left < kTileVectors ? static_cast<int>(left) : kTileVectors;
 }
 
-template <bool kAccumulate>
-inline void multiply_some_panel(
-    int vectors,
+// The end of a register tile: written, or added to what C holds. Sums begin at
+// zero for each slice and are added afterwards: short chains of additions are
+// more exact than one long one.
+template <int kRows, int kVectors>
+[[gnu::always_inline]] inline void end_tile(
+    bool add,
+    const Vec (&sums)[kRows][kVectors],
+    float* __restrict c,
+    std::int64_t c_stride) {
+  if (add) {
+#pragma GCC unroll 16
+    for (int i = 0; i < kRows; ++i)
+#pragma GCC unroll 4
+      for (int j = 0; j < kVectors; ++j) {
+        float* to = c + i * c_stride + j * kLanes;
+        store(to, load(to) + sums[i][j]);
+      }
+    return;
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < kRows; ++i)
+#pragma GCC unroll 4
+    for (int j = 0; j < kVectors; ++j)
+      store(c + i * c_stride + j * kLanes, sums[i][j]);
+}
+
+template <int kRows, int kVectors>
+[[gnu::always_inline]] inline void slice_tile(
+    bool add,
+    std::int64_t depth,
+    const float* __restrict a,
+    std::int64_t a_stride,
+    const float* __restrict panel,
+    float* __restrict c,
+    std::int64_t c_stride) {
+  Vec sums[kRows][kVectors] = {};
+  for (std::int64_t k = 0; k < depth; ++k) {
+    Vec b[kVectors];
+#pragma GCC unroll 4
+    for (int j = 0; j < kVectors; ++j)
+      b[j] = load(panel + (k * kVectors + j) * kLanes);
+#pragma GCC unroll 16
+    for (int i = 0; i < kRows; ++i) {
+      const Vec s = broadcast(a[i * a_stride + k]);
+#pragma GCC unroll 4
+      for (int j = 0; j < kVectors; ++j)
+        sums[i][j] += s * b[j];
+    }
+  }
+  end_tile<kRows, kVectors>(add, sums, c, c_stride);
+}
+
+// One slice of the depth under any number of rows.
+template <int kVectors>
+inline void multiply_slice(
+    bool add,
     std::int64_t rows,
     std::int64_t depth,
     const float* a,
@@ -31,18 +84,43 @@ inline void multiply_some_panel(
     const float* panel,
     float* c,
     std::int64_t c_stride) {
-  if (vectors == kTileVectors)
-    multiply_panel<kTileVectors, kAccumulate>(
-        rows, depth, a, a_stride, panel, c, c_stride);
-  else if (vectors == 1)
-    multiply_panel<1, kAccumulate>(
-        rows, depth, a, a_stride, panel, c, c_stride);
-  else if (vectors == 2)
-    multiply_panel<2, kAccumulate>(
-        rows, depth, a, a_stride, panel, c, c_stride);
-  else
-    multiply_panel<3, kAccumulate>(
-        rows, depth, a, a_stride, panel, c, c_stride);
+  std::int64_t i = 0;
+  for (; i + kTileRows <= rows; i += kTileRows)
+    slice_tile<kTileRows, kVectors>(
+        add,
+        depth,
+        a + i * a_stride,
+        a_stride,
+        panel,
+        c + i * c_stride,
+        c_stride);
+  for (; i + 4 <= rows; i += 4)
+    slice_tile<4, kVectors>(
+        add,
+        depth,
+        a + i * a_stride,
+        a_stride,
+        panel,
+        c + i * c_stride,
+        c_stride);
+  for (; i + 2 <= rows; i += 2)
+    slice_tile<2, kVectors>(
+        add,
+        depth,
+        a + i * a_stride,
+        a_stride,
+        panel,
+        c + i * c_stride,
+        c_stride);
+  if (i < rows)
+    slice_tile<1, kVectors>(
+        add,
+        depth,
+        a + i * a_stride,
+        a_stride,
+        panel,
+        c + i * c_stride,
+        c_stride);
 }
 
 // C[rows, panel] = or += A[rows, depth] * panel[depth, panel], the depth in
@@ -58,15 +136,22 @@ inline void multiply_slices(
     float* c,
     std::int64_t c_stride) {
   const std::int64_t wide = std::int64_t{vectors} * kLanes;
+  const auto multiply = vectors == kTileVectors ? multiply_slice<kTileVectors>
+      : vectors == 1                            ? multiply_slice<1>
+      : vectors == 2                            ? multiply_slice<2>
+                                                : multiply_slice<3>;
   for (std::int64_t k = 0; k < depth; k += kDepthSlice) {
     const std::int64_t slice =
         depth - k < kDepthSlice ? depth - k : kDepthSlice;
-    if (accumulate || k > 0)
-      multiply_some_panel<true>(
-          vectors, rows, slice, a + k, a_stride, panel + k * wide, c, c_stride);
-    else
-      multiply_some_panel<false>(
-          vectors, rows, slice, a + k, a_stride, panel + k * wide, c, c_stride);
+    multiply(
+        accumulate || k > 0,
+        rows,
+        slice,
+        a + k,
+        a_stride,
+        panel + k * wide,
+        c,
+        c_stride);
   }
 }
 
@@ -80,12 +165,7 @@ template <int kRows, int kVectors>
     std::int64_t b_stride,
     float* __restrict c,
     std::int64_t c_stride) {
-  Vec sums[kRows][kVectors];
-#pragma GCC unroll 16
-  for (int i = 0; i < kRows; ++i)
-#pragma GCC unroll 4
-    for (int j = 0; j < kVectors; ++j)
-      sums[i][j] = load(c + i * c_stride + j * kLanes);
+  Vec sums[kRows][kVectors] = {};
   for (std::int64_t k = 0; k < depth; ++k) {
     Vec right[kVectors];
 #pragma GCC unroll 4
@@ -99,11 +179,7 @@ template <int kRows, int kVectors>
         sums[i][j] += left * right[j];
     }
   }
-#pragma GCC unroll 16
-  for (int i = 0; i < kRows; ++i)
-#pragma GCC unroll 4
-    for (int j = 0; j < kVectors; ++j)
-      store(c + i * c_stride + j * kLanes, sums[i][j]);
+  end_tile<kRows, kVectors>(true, sums, c, c_stride);
 }
 
 template <int kVectors>
