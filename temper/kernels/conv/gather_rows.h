@@ -1,0 +1,124 @@
+// Rows of a gathered block. For files named *_simd.cpp.
+#pragma once
+
+#include "temper/kernels/conv/gather_job.h"
+#include "temper/kernels/conv/multiply.h"
+
+namespace temper::kernels::TEMPER_TARGET {
+
+typedef float FourFloats
+    __attribute__((vector_size(16), aligned(4), may_alias));
+
+[[gnu::always_inline]] inline void copy_floats(
+    const float* __restrict from,
+    std::int64_t count,
+    float* __restrict to) {
+  std::int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes)
+    store(to + i, load(from + i));
+  for (; i + 4 <= count; i += 4)
+    *reinterpret_cast<FourFloats*>(to + i) =
+        *reinterpret_cast<const FourFloats*>(from + i);
+  for (; i < count; ++i)
+    to[i] = from[i];
+}
+
+// Walks the pixels of a group in order.
+struct GroupWalk {
+  const GatherGroup& group;
+  std::int64_t image;
+  std::int64_t row; // of group.rows
+  std::int64_t column;
+
+  GroupWalk(const GatherGroup& of, std::int64_t pixel) : group(of) {
+    column = pixel % of.columns.count;
+    row = pixel / of.columns.count % of.rows.count;
+    image = pixel / (of.columns.count * of.rows.count);
+  }
+  void next() {
+    if (++column < group.columns.count) return;
+    column = 0;
+    if (++row < group.rows.count) return;
+    row = 0;
+    ++image;
+  }
+  // The pixel's number in the target.
+  std::int64_t target(const GatherJob& job) const {
+    const std::int64_t h = group.rows.first + row * group.rows.step;
+    const std::int64_t w = group.columns.first + column * group.columns.step;
+    return (image * job.target_height + h) * job.target_width + w;
+  }
+};
+
+// Source channels [begin, end) of one tap.
+inline void gather_tap(
+    const GatherJob& job,
+    const GroupWalk& at,
+    int tap_row,
+    int tap_column,
+    std::int64_t begin,
+    std::int64_t end,
+    float* to) {
+  const std::int64_t h =
+      at.group.rows.source[tap_row] + at.row * job.source_step_rows;
+  const std::int64_t w =
+      at.group.columns.source[tap_column] + at.column * job.source_step_columns;
+  if (h < 0 || h >= job.source_height || w < 0 || w >= job.source_width)
+    return fill_zero(to, end - begin);
+  const std::int64_t pixel =
+      (at.image * job.source_height + h) * job.source_width + w;
+  copy_floats(job.read + pixel * job.source_channels + begin, end - begin, to);
+}
+
+// All channels of all taps. Taps beside each other that are pixels beside each
+// other are copied at once.
+inline void gather_row(const GatherJob& job, const GroupWalk& at, float* to) {
+  const std::int64_t channels = job.source_channels;
+  const GatherAxis& columns = at.group.columns;
+  const bool adjacent =
+      columns.taps > 1 && columns.source[1] == columns.source[0] + 1;
+  for (int i = 0; i < at.group.rows.taps; ++i) {
+    const std::int64_t h =
+        at.group.rows.source[i] + at.row * job.source_step_rows;
+    const std::int64_t w0 =
+        columns.source[0] + at.column * job.source_step_columns;
+    const bool inside = h >= 0 && h < job.source_height && w0 >= 0 &&
+        w0 + columns.taps <= job.source_width;
+    if (adjacent && inside) {
+      const std::int64_t pixel =
+          (at.image * job.source_height + h) * job.source_width + w0;
+      copy_floats(job.read + pixel * channels, columns.taps * channels, to);
+      to += columns.taps * channels;
+      continue;
+    }
+    for (int j = 0; j < columns.taps; ++j, to += channels)
+      gather_tap(job, at, i, j, 0, channels, to);
+  }
+}
+
+struct RowRange {
+  const GatherGroup* group;
+  std::int64_t begin;
+  std::int64_t end;
+};
+
+inline RowRange rows_of_block(const GatherJob& job, std::int64_t block) {
+  const GatherGroup* group = job.groups;
+  while (block >= group->first_block + group->blocks)
+    ++group;
+  const std::int64_t tiles = (group->pixels + kTileRows - 1) / kTileRows;
+  const std::int64_t index = block - group->first_block;
+  const std::int64_t begin = tiles * index / group->blocks * kTileRows;
+  const std::int64_t end = tiles * (index + 1) / group->blocks * kTileRows;
+  return {
+      group,
+      begin < group->pixels ? begin : group->pixels,
+      end < group->pixels ? end : group->pixels};
+}
+
+// An odd number of cache lines, so that rows fall into different sets.
+[[gnu::always_inline]] inline std::int64_t odd_row(std::int64_t count) {
+  return ((count + 15) / 16 | 1) * 16;
+}
+
+} // namespace temper::kernels::TEMPER_TARGET
