@@ -163,7 +163,7 @@ struct ForwardPiece {
     }
   }
 
-  // The block's first pixel is where its moments are counted from.
+  // From the block's first row.
   void take_pivots(
       std::int64_t image,
       std::int64_t v,
@@ -175,9 +175,10 @@ struct ForwardPiece {
     const std::int64_t stop = (v + count) * kLanes;
     const std::int64_t end = stop < shape.channels ? stop : shape.channels;
     clear(3 * count * kLanes, pivots);
+    find_pivot(
+        shape.out_width(), end - begin, y + begin, shape.channels, pivots);
     for (std::int64_t c = begin; c < end; ++c) {
-      pivots[c - begin] = y[c];
-      parts[c] = static_cast<double>(y[c]);
+      parts[c] = static_cast<double>(pivots[c - begin]);
       parts[shape.channels + c] = 0;
       parts[2 * shape.channels + c] = 0;
     }

@@ -134,23 +134,20 @@ struct ForwardPiece {
             rows, y, job.outputs, pivot + at, first + at, second + at});
   }
 
-  // The first row's results; computed again with its block.
-  void find_pivot() const {
-    const float* a = rows_at(piece.row_begin, piece.row_begin + 1);
+  // From the results of a few rows, which are computed again with their block.
+  void find_pivots() const {
+    const std::int64_t all = piece.row_end - piece.row_begin;
+    const std::int64_t rows = all < kPivotRows ? all : kPivotRows;
+    const float* a = rows_at(piece.row_begin, piece.row_begin + rows);
     for (std::int64_t p = piece.panel_begin; p < piece.panel_end; ++p) {
       const std::int64_t column = p * kTileColumns;
-      multiply(
-          panel_width(job.outputs, p),
-          1,
-          inputs,
-          a,
-          packed + column * inputs,
-          panel_rows,
-          kTileColumns);
       const std::int64_t width = panel_width(job.outputs, p);
+      const float* weights = packed + column * inputs;
+      multiply(width, rows, inputs, a, weights, panel_rows, kTileColumns);
+      float* at = pivot + (column - first_column);
+      find_pivot(rows, width, panel_rows, kTileColumns, at);
       for (std::int64_t c = 0; c < width; ++c) {
-        pivot[column - first_column + c] = panel_rows[c];
-        parts[column + c] = static_cast<double>(panel_rows[c]);
+        parts[column + c] = static_cast<double>(at[c]);
         parts[job.outputs + column + c] = 0;
         parts[2 * job.outputs + column + c] = 0;
       }
@@ -170,7 +167,7 @@ struct ForwardPiece {
     first = pivot + padded;
     second = first + padded;
     clear(3 * padded, pivot);
-    if (parts != nullptr) find_pivot();
+    if (parts != nullptr) find_pivots();
     for (std::int64_t r = piece.row_begin; r < piece.row_end; r += most) {
       const std::int64_t stop =
           r + most < piece.row_end ? r + most : piece.row_end;

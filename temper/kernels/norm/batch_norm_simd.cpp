@@ -61,8 +61,8 @@ void moments(
   float* first = pivot + padded;
   float* second = first + padded;
   clear(3 * padded, pivot);
+  find_pivot(end - begin, channels, x + begin * channels, channels, pivot);
   for (std::int64_t c = 0; c < channels; ++c) {
-    pivot[c] = x[begin * channels + c];
     parts[c] = static_cast<double>(pivot[c]);
     parts[channels + c] = 0;
     parts[2 * channels + c] = 0;

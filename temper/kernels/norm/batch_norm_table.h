@@ -8,8 +8,8 @@
 namespace temper::kernels {
 
 // Rows [begin, end) of each. A chunk's moments are three runs of `channels`
-// doubles: a pivot (the chunk's first row), and the sums of x - pivot and its
-// square, which keep their digits however far the mean is from zero. A chunk's
+// doubles: a pivot near the mean, and the sums of x - pivot and of its square,
+// which keep their digits however far the mean is from zero. A chunk's
 // gradient sums are two runs.
 struct BatchNormTable {
   void (*moments)(

@@ -79,4 +79,24 @@ inline void clear(std::int64_t count, float* values) {
     values[i] = 0;
 }
 
+// Moments are counted from a pivot: the mean of a chunk's first few rows, so
+// that sums in float stay small beside what they are made of.
+constexpr std::int64_t kPivotRows = 12;
+
+inline void find_pivot(
+    std::int64_t rows,
+    std::int64_t channels,
+    const float* y,
+    std::int64_t stride,
+    float* pivot) {
+  const std::int64_t count = rows < kPivotRows ? rows : kPivotRows;
+  for (std::int64_t c = 0; c < channels; ++c)
+    pivot[c] = 0;
+  for (std::int64_t r = 0; r < count; ++r)
+    for (std::int64_t c = 0; c < channels; ++c)
+      pivot[c] += y[r * stride + c];
+  for (std::int64_t c = 0; c < channels; ++c)
+    pivot[c] /= static_cast<float>(count);
+}
+
 } // namespace temper::kernels::TEMPER_TARGET
