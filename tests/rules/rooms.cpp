@@ -74,6 +74,7 @@ const std::vector<Room>& rooms() {
         {"build", {"ir", "op", "infer"}},
         {"pt2", {"ir", "op"}},
         {"cost", {"ir", "op", "infer"}},
+        {"fuse", {"ir", "op"}},
         {"pass", {"ir", "op", "infer", "build", "cost"}}}},
       {"weights", {"base", "graph"}, {}},
       {"model",

@@ -63,6 +63,7 @@ struct CompiledGraph {
 struct PrepareOptions {
   StepMakers kernels; // by operator; they come before all others
   bool direct = true; // false: the dispatcher has everything, for comparison
+  bool fuse = false; // groups of nodes by kernels of our own, on a CPU
 };
 
 // Error, before anything runs, when an operator or argument cannot be had.
@@ -70,6 +71,13 @@ std::shared_ptr<const CompiledGraph> prepare(
     const graph::Graph& graph,
     const TargetDevice& place,
     const PrepareOptions& options);
+
+// Puts fused kernels in the place of the steps they stand for. Operators with a
+// kernel that was handed in keep it.
+void fuse_steps(
+    CompiledGraph& plan,
+    const Slots& slots,
+    const StepMakers& own_kernels);
 
 // Fills `segments` from the nodes' marks. Nodes that write to what enters, or
 // hand it on as a view, are left out: they would see it changed the second

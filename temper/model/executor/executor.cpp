@@ -191,6 +191,7 @@ GraphModule::GraphModule(const graph::Program& program, ExecutorOptions options)
     body_->options.kernels.merge(body_->norms->makers());
   }
   body_->options.direct = options.direct;
+  body_->options.fuse = options.fuse;
   body_->place.exported = main_floating_type(program);
   body_->place.floating = body_->place.exported;
   body_->read(program);

@@ -39,6 +39,9 @@ struct ExecutorOptions {
   // Whether common operators are called directly or all through the boxed
   // dispatcher; the results are the same.
   bool direct = true;
+  // Groups of nodes are computed by kernels of our own where these take them:
+  // float32 on a CPU.
+  bool fuse = false;
   // Names of BatchNorms' tensors: these keep and use their running statistics
   // in training too, being frozen.
   std::vector<std::string> still_norms;

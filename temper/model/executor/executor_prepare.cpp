@@ -142,6 +142,7 @@ std::shared_ptr<const CompiledGraph> prepare(
   plan->tensor_count = slots.tensor_count();
   plan->number_count = slots.number_count();
   plan->constants = slots.constants();
+  if (options.fuse) fuse_steps(*plan, slots, options.kernels);
   plan_releases(*plan);
   find_segments(*plan, slots);
   return plan;

@@ -1,0 +1,82 @@
+// Groups of nodes that a kernel computes at once: a convolution with the
+// BatchNorm and activation behind it, a whole MobileNet block. The graph stays
+// as it is; whoever runs it may compute a group in one go, at the place of its
+// last node, or node by node. No torch here.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "temper/graph/ir/graph.h"
+
+namespace temper::graph {
+
+enum class FusionKind {
+  kConvolution,
+  kConvNormAct,
+  kNormAct,
+  kInvertedResidual,
+  kConvActPool,
+  kLinear,
+  kLayerNorm,
+  kAttention,
+};
+
+enum class FusedActivation {
+  kNone,
+  kRelu,
+  kRelu6,
+  kHardswish,
+  kSilu,
+  kGelu,
+  kGeluTanh,
+};
+
+// The numbers of a convolution of images; its tensors are inputs of the fusion.
+struct FusedConvolution {
+  std::array<std::int64_t, 2> kernel{1, 1};
+  std::array<std::int64_t, 2> stride{1, 1};
+  std::array<std::int64_t, 2> padding{0, 0};
+  std::array<std::int64_t, 2> dilation{1, 1};
+  std::int64_t groups = 1;
+};
+
+struct FusedNorm {
+  double momentum = 0.1;
+  double eps = 1e-5;
+  bool training = true; // false: running statistics, which stay
+};
+
+struct Fusion {
+  FusionKind kind = FusionKind::kConvolution;
+  std::vector<std::size_t> nodes; // in the graph's order
+  // Values in the order that the kernel wants them (model/fused/layers.h); ""
+  // stands for a tensor that is not there.
+  std::vector<std::string> inputs;
+  std::string output; // what the last node makes
+  std::vector<FusedConvolution> convolutions; // in the order they run
+  std::vector<FusedNorm> norms;
+  FusedActivation act = FusedActivation::kNone;
+  FusedActivation last_act = FusedActivation::kNone; // of a block's end
+  bool residual = false; // a block adds its input to its result
+  double eps = 1e-5; // of a LayerNorm
+  std::int64_t pool = 0; // side of a pooled cell
+  bool causal = false;
+  std::optional<double> scale; // of attention
+};
+
+struct Fusions {
+  std::vector<Fusion> groups; // by their last node
+  // "52 of 52 BatchNorm, 17 inverted residuals fused"; empty: nothing is.
+  std::string report;
+};
+
+// What stands in the graph, whichever mode it is in. No node is in two groups.
+// Between a group's first and last node nobody changes what it reads, and
+// nobody outside reads what it makes before its end.
+Fusions find_fusions(const Graph& graph);
+
+} // namespace temper::graph

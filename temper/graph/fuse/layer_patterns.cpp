@@ -1,0 +1,282 @@
+#include "temper/graph/fuse/layer_patterns.h"
+
+#include <algorithm>
+
+#include "temper/graph/ir/node_arguments.h"
+#include "temper/graph/ir/op_name.h"
+
+namespace temper::graph {
+namespace {
+
+std::optional<std::array<std::int64_t, 2>> pair_of(
+    const NodeArguments& arguments,
+    const char* name,
+    std::int64_t otherwise) {
+  if (!arguments.given(name)) return std::array{otherwise, otherwise};
+  const Ints values = arguments.repeated(name, 2, Ints{otherwise, otherwise});
+  if (values.size() != 2) return std::nullopt;
+  return std::array{values[0], values[1]};
+}
+
+// A sum of two tensors of the same sizes, of which one is `value`: the other.
+std::string
+added_to(const GraphView& view, std::size_t index, const std::string& value) {
+  if (view.name(index) != "add" || view.node(index).find("alpha") != nullptr)
+    return "";
+  const NodeArguments arguments(view.node(index));
+  const std::string self = arguments.tensor_name("self");
+  const std::string other = arguments.tensor_name("other");
+  if (self.empty() || other.empty() || self == other) return "";
+  if (self != value && op_name(view.node(index).op).in_place) return "";
+  const auto& sizes = view.graph().meta(value).sizes;
+  const std::string found = self == value ? other : self;
+  return view.is_float(found) && view.graph().meta(found).sizes == sizes ? found
+                                                                         : "";
+}
+
+// Adds the activation behind `value` to the group, if there is one and nobody
+// else looks; the value that the group ends with then.
+std::string follow_activation(
+    const GraphView& view,
+    const std::string& value,
+    Fusion& fusion,
+    FusedActivation& act) {
+  const auto next = view.only_reader(value);
+  if (!next || view.taken(*next)) return value;
+  act = activation_at(view, *next);
+  if (act == FusedActivation::kNone) return value;
+  fusion.nodes.push_back(*next);
+  return view.result(*next);
+}
+
+// What may come behind a BatchNorm: a sum with another branch, an activation.
+void follow_norm(const GraphView& view, Fusion& fusion, std::string value) {
+  std::string residual;
+  const auto next = view.only_reader(value);
+  if (next && !view.taken(*next)) {
+    residual = added_to(view, *next, value);
+    if (!residual.empty()) {
+      fusion.nodes.push_back(*next);
+      value = view.result(*next);
+    }
+  }
+  fusion.inputs.push_back(residual);
+  fusion.output = follow_activation(view, value, fusion, fusion.act);
+  std::sort(fusion.nodes.begin(), fusion.nodes.end());
+}
+
+bool add_norm_inputs(const GraphView& view, std::size_t index, Fusion& fusion) {
+  const NodeArguments arguments(view.node(index));
+  for (const char* name : {"weight", "bias", "running_mean", "running_var"}) {
+    const std::string value = arguments.tensor_name(name);
+    if (!view.is_float(value)) return false;
+    fusion.inputs.push_back(value);
+  }
+  return true;
+}
+
+std::optional<Fusion> if_it_can_wait(const GraphView& view, Fusion fusion) {
+  if (!view.can_wait(fusion)) return std::nullopt;
+  return fusion;
+}
+
+} // namespace
+
+std::optional<FusedConvolution> convolution_at(
+    const GraphView& view,
+    std::size_t index) {
+  const Node& node = view.node(index);
+  const std::string name = view.name(index);
+  if (name != "conv2d" && name != "convolution") return std::nullopt;
+  if (op_name(node.op).overload == "padding") return std::nullopt;
+  const NodeArguments arguments(node);
+  const std::string weight = arguments.tensor_name("weight");
+  if (!view.is_image(arguments.tensor_name("input")) || !view.is_image(weight))
+    return std::nullopt;
+  if (name == "convolution" && arguments.flag("transposed", false))
+    return std::nullopt;
+  const auto stride = pair_of(arguments, "stride", 1);
+  const auto padding = pair_of(arguments, "padding", 0);
+  const auto dilation = pair_of(arguments, "dilation", 1);
+  const Sizes& sizes = view.graph().meta(weight).sizes;
+  if (!stride || !padding || !dilation || !sizes[2].fixed() ||
+      !sizes[3].fixed())
+    return std::nullopt;
+  return FusedConvolution{
+      {sizes[2].value, sizes[3].value},
+      *stride,
+      *padding,
+      *dilation,
+      arguments.integer("groups", 1)};
+}
+
+std::optional<FusedNorm> norm_at(const GraphView& view, std::size_t index) {
+  if (view.name(index) != "batch_norm") return std::nullopt;
+  const NodeArguments arguments(view.node(index));
+  if (!view.is_image(arguments.tensor_name("input"))) return std::nullopt;
+  return FusedNorm{
+      arguments.real("momentum", 0.1),
+      arguments.real("eps", 1e-5),
+      uses_batch_statistics(view.node(index))};
+}
+
+FusedActivation activation_at(const GraphView& view, std::size_t index) {
+  const std::string name = view.name(index);
+  if (name == "relu") return FusedActivation::kRelu;
+  if (name == "relu6") return FusedActivation::kRelu6;
+  if (name == "hardswish") return FusedActivation::kHardswish;
+  if (name == "silu") return FusedActivation::kSilu;
+  const NodeArguments arguments(view.node(index));
+  if (name == "gelu")
+    return arguments.text("approximate", "none") == "tanh"
+        ? FusedActivation::kGeluTanh
+        : FusedActivation::kGelu;
+  if (name == "hardtanh" && arguments.real("min_val", -1) == 0 &&
+      arguments.real("max_val", 1) == 6)
+    return FusedActivation::kRelu6;
+  return FusedActivation::kNone;
+}
+
+std::optional<Fusion> conv_norm_act_at(
+    const GraphView& view,
+    std::size_t index) {
+  const auto convolution = convolution_at(view, index);
+  if (!convolution) return std::nullopt;
+  const NodeArguments arguments(view.node(index));
+  const auto norm_index = view.only_reader(view.result(index));
+  if (!norm_index || arguments.given("bias")) return std::nullopt;
+  const auto norm = norm_at(view, *norm_index);
+  if (!norm) return std::nullopt;
+  Fusion fusion;
+  fusion.kind = FusionKind::kConvNormAct;
+  fusion.nodes = {index, *norm_index};
+  fusion.inputs = {
+      arguments.tensor_name("input"), arguments.tensor_name("weight")};
+  if (!add_norm_inputs(view, *norm_index, fusion)) return std::nullopt;
+  fusion.convolutions = {*convolution};
+  fusion.norms = {*norm};
+  follow_norm(view, fusion, view.result(*norm_index));
+  return if_it_can_wait(view, std::move(fusion));
+}
+
+std::optional<Fusion> norm_act_at(const GraphView& view, std::size_t index) {
+  const auto norm = norm_at(view, index);
+  if (!norm) return std::nullopt;
+  Fusion fusion;
+  fusion.kind = FusionKind::kNormAct;
+  fusion.nodes = {index};
+  fusion.inputs = {NodeArguments(view.node(index)).tensor_name("input")};
+  if (!add_norm_inputs(view, index, fusion)) return std::nullopt;
+  fusion.norms = {*norm};
+  follow_norm(view, fusion, view.result(index));
+  return if_it_can_wait(view, std::move(fusion));
+}
+
+// A convolution, alone or with the activation and pooling behind it.
+std::optional<Fusion> conv_act_pool_at(
+    const GraphView& view,
+    std::size_t index) {
+  const auto convolution = convolution_at(view, index);
+  if (!convolution) return std::nullopt;
+  const NodeArguments arguments(view.node(index));
+  Fusion fusion;
+  fusion.kind = FusionKind::kConvolution;
+  fusion.nodes = {index};
+  fusion.inputs = {
+      arguments.tensor_name("input"),
+      arguments.tensor_name("weight"),
+      arguments.tensor_name("bias")};
+  fusion.convolutions = {*convolution};
+  fusion.output = view.result(index);
+
+  Fusion pooled = fusion;
+  pooled.kind = FusionKind::kConvActPool;
+  const std::string active =
+      follow_activation(view, fusion.output, pooled, pooled.act);
+  const auto pool = view.only_reader(active);
+  if (pooled.act == FusedActivation::kRelu && pool &&
+      view.name(*pool) == "max_pool2d") {
+    const NodeArguments cells(view.node(*pool));
+    const auto side = pair_of(cells, "kernel_size", 0);
+    const auto stride = pair_of(cells, "stride", side ? (*side)[0] : 0);
+    const auto padding = pair_of(cells, "padding", 0);
+    const auto dilation = pair_of(cells, "dilation", 1);
+    if (side && side == stride && (*side)[0] == (*side)[1] &&
+        padding == std::array<std::int64_t, 2>{0, 0} &&
+        dilation == std::array<std::int64_t, 2>{1, 1} &&
+        !cells.flag("ceil_mode", false)) {
+      pooled.nodes.push_back(*pool);
+      pooled.pool = (*side)[0];
+      pooled.output = view.result(*pool);
+      if (view.can_wait(pooled)) return pooled;
+    }
+  }
+  return if_it_can_wait(view, std::move(fusion));
+}
+
+std::optional<Fusion> linear_at(const GraphView& view, std::size_t index) {
+  if (view.name(index) != "linear") return std::nullopt;
+  const NodeArguments arguments(view.node(index));
+  Fusion fusion;
+  fusion.kind = FusionKind::kLinear;
+  fusion.nodes = {index};
+  fusion.inputs = {
+      arguments.tensor_name("input"),
+      arguments.tensor_name("weight"),
+      arguments.tensor_name("bias")};
+  if (!view.is_float(fusion.inputs[0]) || !view.is_float(fusion.inputs[1]))
+    return std::nullopt;
+  const std::string active =
+      follow_activation(view, view.result(index), fusion, fusion.act);
+  std::string residual;
+  const auto sum = view.only_reader(active);
+  if (sum && !view.taken(*sum)) residual = added_to(view, *sum, active);
+  fusion.output = active;
+  Fusion alone = fusion;
+  alone.inputs.push_back("");
+  if (residual.empty()) return if_it_can_wait(view, std::move(alone));
+  fusion.inputs.push_back(residual);
+  fusion.nodes.push_back(*sum);
+  fusion.output = view.result(*sum);
+  if (view.can_wait(fusion)) return fusion;
+  return if_it_can_wait(view, std::move(alone));
+}
+
+std::optional<Fusion> layer_norm_at(const GraphView& view, std::size_t index) {
+  if (view.name(index) != "layer_norm") return std::nullopt;
+  const NodeArguments arguments(view.node(index));
+  if (arguments.integers("normalized_shape").size() != 1) return std::nullopt;
+  Fusion fusion;
+  fusion.kind = FusionKind::kLayerNorm;
+  fusion.nodes = {index};
+  fusion.inputs = {
+      arguments.tensor_name("input"),
+      arguments.tensor_name("weight"),
+      arguments.tensor_name("bias")};
+  for (const std::string& value : fusion.inputs)
+    if (!view.is_float(value)) return std::nullopt;
+  fusion.eps = arguments.real("eps", 1e-5);
+  fusion.output = view.result(index);
+  return if_it_can_wait(view, std::move(fusion));
+}
+
+std::optional<Fusion> attention_at(const GraphView& view, std::size_t index) {
+  if (view.name(index) != "scaled_dot_product_attention") return std::nullopt;
+  const NodeArguments arguments(view.node(index));
+  if (arguments.given("attn_mask") || arguments.real("dropout_p", 0) != 0)
+    return std::nullopt;
+  Fusion fusion;
+  fusion.kind = FusionKind::kAttention;
+  fusion.nodes = {index};
+  for (const char* name : {"query", "key", "value"}) {
+    const std::string value = arguments.tensor_name(name);
+    if (!view.is_image(value)) return std::nullopt; // four dimensions
+    fusion.inputs.push_back(value);
+  }
+  fusion.causal = arguments.flag("is_causal", false);
+  if (arguments.given("scale")) fusion.scale = arguments.real("scale", 1);
+  fusion.output = view.result(index);
+  return if_it_can_wait(view, std::move(fusion));
+}
+
+} // namespace temper::graph

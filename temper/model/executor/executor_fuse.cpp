@@ -1,0 +1,73 @@
+// A group of nodes that a kernel computes at once becomes the step of its last
+// node; the steps of the others do nothing. What the kernel does not take is
+// computed by the steps as they were.
+#include "temper/model/executor/compiled_graph.h"
+#include "temper/model/fused/make_fused.h"
+
+namespace temper::model {
+namespace {
+
+struct Group {
+  OpPointer op;
+  std::vector<int> inputs;
+  int output = 0;
+  std::vector<NodeCall> one_by_one;
+
+  void operator()(Frame& frame) const {
+    FusedOp::Tensors given;
+    given.reserve(inputs.size());
+    for (const int slot : inputs)
+      given.push_back(at_slot(frame, slot));
+    if (op->takes(given)) {
+      at_slot(frame, output) = apply_fused(op, given);
+      return;
+    }
+    given.clear(); // what the nodes release is then released
+    for (const NodeCall& call : one_by_one)
+      call(frame);
+  }
+};
+
+bool has_own_kernel(
+    const graph::Graph& graph,
+    const graph::Fusion& fusion,
+    const StepMakers& kernels) {
+  for (const std::size_t node : fusion.nodes)
+    if (kernels.count(graph.nodes[node].op) > 0) return true;
+  return false;
+}
+
+void fuse(CompiledGraph& plan, const Slots& slots, const graph::Fusion& from) {
+  const OpPointer op = make_fused(from);
+  if (op == nullptr) return;
+  Group group{op, {}, slots.tensor(from.output), {}};
+  for (const std::string& value : from.inputs)
+    group.inputs.push_back(value.empty() ? kNoTensor : slots.tensor(value));
+  Step& last = plan.steps[from.nodes.back()];
+  for (const std::size_t node : from.nodes) {
+    Step& step = plan.steps[node];
+    group.one_by_one.push_back(std::move(step.run));
+    step.run = [](Frame&) {};
+    if (&step == &last) continue;
+    last.reads.insert(last.reads.end(), step.reads.begin(), step.reads.end());
+    last.makes.insert(last.makes.end(), step.makes.begin(), step.makes.end());
+    step.reads.clear();
+    step.makes.clear();
+  }
+  last.run = std::move(group);
+}
+
+} // namespace
+
+void fuse_steps(
+    CompiledGraph& plan,
+    const Slots& slots,
+    const StepMakers& own_kernels) {
+  if (!plan.place.device.is_cpu() || plan.place.floating != at::kFloat) return;
+  use_torch_threads();
+  for (const graph::Fusion& group : graph::find_fusions(plan.graph).groups)
+    if (!has_own_kernel(plan.graph, group, own_kernels))
+      fuse(plan, slots, group);
+}
+
+} // namespace temper::model
