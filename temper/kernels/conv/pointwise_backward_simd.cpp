@@ -1,0 +1,495 @@
+// Backward of pointwise.h. The gradient of the results, dY, passes through the
+// normalisation after the convolution as it is read, once, into a block that
+// stays in the cache; both gradients are made from that block:
+//   dX = dY W   tiles of rows x inputs, W packed in panels of inputs
+//   dW = dY^T X tiles of outputs x inputs, X packed in the same panels
+// dX then goes through the activation before the convolution, and into the sums
+// its normalisation needs, before it is written.
+#include "temper/kernels/conv/pointwise_backward.h"
+
+#include "temper/kernels/conv/pointwise_panel.h"
+#include "temper/kernels/conv/row_source_simd.h"
+#include "temper/kernels/simd/scratch.h"
+
+namespace temper::kernels::TEMPER_TARGET {
+namespace {
+
+// Rows of one chain of multiply-adds in a weight gradient; longer sums are sums
+// of such chains.
+constexpr std::int64_t kChainRows = 192;
+
+// to[outputs, columns] += y^T x over `rows`; y is [rows, kOutputs] and x a
+// panel.
+template <int kOutputs, int kVectors>
+[[gnu::always_inline]] inline void outer_tile(
+    std::int64_t rows,
+    const float* __restrict y,
+    const float* __restrict x,
+    float* __restrict to,
+    std::int64_t stride) {
+  Vec sums[kOutputs][kVectors] = {};
+  for (std::int64_t r = 0; r < rows; ++r) {
+    Vec b[kVectors];
+#pragma GCC unroll 4
+    for (int j = 0; j < kVectors; ++j)
+      b[j] = load(x + r * (kVectors * kLanes) + j * kLanes);
+#pragma GCC unroll 16
+    for (int i = 0; i < kOutputs; ++i) {
+      const Vec s = broadcast(y[r * kOutputs + i]);
+#pragma GCC unroll 4
+      for (int j = 0; j < kVectors; ++j)
+        sums[i][j] += s * b[j];
+    }
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < kOutputs; ++i)
+#pragma GCC unroll 4
+    for (int j = 0; j < kVectors; ++j) {
+      float* at = to + i * stride + j * kLanes;
+      store(at, load(at) + sums[i][j]);
+    }
+}
+
+template <int kOutputs>
+void outer_panel(
+    std::int64_t vectors,
+    std::int64_t rows,
+    const float* y,
+    const float* x,
+    float* to,
+    std::int64_t stride) {
+  if (vectors == kTileVectors)
+    return outer_tile<kOutputs, kTileVectors>(rows, y, x, to, stride);
+  if constexpr (kTileVectors > 2) {
+    if (vectors == 3)
+      return outer_tile<kOutputs, 3>(rows, y, x, to, stride);
+    if (vectors == 2)
+      return outer_tile<kOutputs, 2>(rows, y, x, to, stride);
+  }
+  outer_tile<kOutputs, 1>(rows, y, x, to, stride);
+}
+
+// A few columns of dY, one row after another; columns beyond `there` are zero.
+template <int kOutputs>
+void take_outputs(
+    std::int64_t rows,
+    std::int64_t there,
+    const float* y,
+    std::int64_t stride,
+    float* to) {
+  if (there == kOutputs) {
+    for (std::int64_t r = 0; r < rows; ++r)
+#pragma GCC unroll 16
+      for (int i = 0; i < kOutputs; ++i)
+        to[r * kOutputs + i] = y[r * stride + i];
+    return;
+  }
+  for (std::int64_t r = 0; r < rows; ++r)
+    for (int i = 0; i < kOutputs; ++i)
+      to[r * kOutputs + i] = i < there ? y[r * stride + i] : 0.0F;
+}
+
+// Panels of X of `panel_rows` rows each, used from row `at` on.
+struct XPanels {
+  const float* x;
+  std::int64_t panel_rows;
+  std::int64_t inputs;
+  std::int64_t at;
+};
+
+template <int kOutputs>
+void outer_outputs(
+    std::int64_t rows,
+    std::int64_t there,
+    const float* y,
+    std::int64_t y_stride,
+    const XPanels& x,
+    float* to,
+    std::int64_t stride) {
+  float* few = scratch(
+      3, static_cast<std::size_t>(kChainRows * kOutputsAtOnce + kLanes));
+  take_outputs<kOutputs>(rows, there, y, y_stride, few);
+  for (std::int64_t p = 0; p * kTileColumns < x.inputs; ++p) {
+    const std::int64_t wide = whole_vectors(panel_width(x.inputs, p));
+    outer_panel<kOutputs>(
+        wide / kLanes,
+        rows,
+        few,
+        x.x + p * kTileColumns * x.panel_rows + x.at * wide,
+        to + p * kTileColumns,
+        stride);
+  }
+}
+
+// to[outputs, inputs] += y^T X, for outputs [0, outputs) of y; `to` has room
+// for outputs rounded up to 4.
+void outer_product(
+    std::int64_t rows,
+    std::int64_t outputs,
+    const float* y,
+    std::int64_t y_stride,
+    const XPanels& x,
+    float* to,
+    std::int64_t stride) {
+  std::int64_t n = 0;
+  for (; n + kOutputsAtOnce <= outputs; n += kOutputsAtOnce)
+    outer_outputs<kOutputsAtOnce>(
+        rows, kOutputsAtOnce, y + n, y_stride, x, to + n * stride, stride);
+  if constexpr (kOutputsAtOnce > 8)
+    for (; outputs - n > 4; n += 8)
+      outer_outputs<8>(
+          rows,
+          outputs - n < 8 ? outputs - n : 8,
+          y + n,
+          y_stride,
+          x,
+          to + n * stride,
+          stride);
+  for (; n < outputs; n += 4)
+    outer_outputs<4>(
+        rows,
+        outputs - n < 4 ? outputs - n : 4,
+        y + n,
+        y_stride,
+        x,
+        to + n * stride,
+        stride);
+}
+
+// before(x rows) into panels of `panel_rows` rows, from row `at` of them on.
+struct FillPanels {
+  const Affine& before;
+  std::int64_t rows;
+  std::int64_t inputs;
+  const float* x;
+  float* panels;
+  std::int64_t panel_rows;
+  std::int64_t at;
+
+  template <Activation kAct>
+  void run() const {
+    for (std::int64_t p = 0; p * kTileColumns < inputs; ++p) {
+      const std::int64_t width = panel_width(inputs, p);
+      const std::int64_t wide = whole_vectors(width);
+      const std::int64_t column = p * kTileColumns;
+      const Affine columns{
+          before.scale + column, before.shift + column, before.act};
+      float* to = panels + column * panel_rows + at * wide;
+      affine_rows<kAct>(columns, rows, width, x + column, inputs, to, wide);
+      if (wide > width) clear_rest(width, wide, to);
+    }
+  }
+
+  void copy() const {
+    for (std::int64_t p = 0; p * kTileColumns < inputs; ++p) {
+      const std::int64_t width = panel_width(inputs, p);
+      const std::int64_t wide = whole_vectors(width);
+      const std::int64_t column = p * kTileColumns;
+      float* to = panels + column * panel_rows + at * wide;
+      for (std::int64_t r = 0; r < rows; ++r)
+        copy_floats(width, x + r * inputs + column, to + r * wide);
+      if (wide > width) clear_rest(width, wide, to);
+    }
+  }
+
+  void clear_rest(std::int64_t width, std::int64_t wide, float* to) const {
+    for (std::int64_t r = 0; r < rows; ++r)
+      clear(wide - width, to + r * wide + width);
+  }
+
+  void fill() const {
+    if (before.scale == nullptr)
+      copy();
+    else
+      with_activation(before.act, *this);
+  }
+};
+
+// What becomes of one vector of dX's columns, over the rows of a block.
+template <Activation kAct, bool kSums>
+struct FinishColumns {
+  const PointwiseBackward& job;
+  std::int64_t inputs;
+  std::int64_t rows;
+  std::int64_t at; // of the block's first row and the panel's first column
+  std::int64_t column;
+  const float* from; // [rows, kTileColumns]
+  float* first;
+  float* second;
+
+  template <class Lanes>
+  [[gnu::always_inline]] void run(Lanes lanes, std::int64_t c) const {
+    Vec scale = {};
+    Vec shift = {};
+    Vec mean = {};
+    if constexpr (kSums) {
+      scale = lanes.load(job.before.scale + column + c);
+      shift = lanes.load(job.before.shift + column + c);
+      mean = lanes.load(job.before_mean + column + c);
+    }
+    Vec a = {};
+    Vec b = {};
+    for (std::int64_t r = 0; r < rows; ++r) {
+      const std::int64_t here = at + r * inputs + c;
+      Vec g = load(from + r * kTileColumns + c);
+      if (job.x_gradient_add != nullptr)
+        g += lanes.load(job.x_gradient_add + here);
+      if constexpr (kSums) {
+        const Vec x = lanes.load(job.x.x + here);
+        g = through_activation<kAct>(g, x * scale + shift);
+        a += g;
+        b += g * (x - mean);
+      }
+      lanes.store(job.x_gradient + here, g);
+    }
+    if constexpr (kSums) {
+      store(first + c, load(first + c) + a);
+      store(second + c, load(second + c) + b);
+    }
+  }
+};
+
+// dX of some rows and panels; rows are taken from dY in blocks.
+struct XGradient {
+  const PointwiseBackward& job;
+  const float* packed;
+  const Piece& piece;
+  double* parts; // or null
+  std::int64_t inputs = 0;
+  std::int64_t first_column = 0;
+  std::int64_t columns = 0;
+  float* panel_rows = nullptr;
+  float* first = nullptr;
+  float* second = nullptr;
+  float* gathered = nullptr; // rows that are scattered later
+
+  void begin(std::int64_t most) {
+    inputs = job.x.length();
+    first_column = piece.panel_begin * kTileColumns;
+    const std::int64_t last = piece.panel_end * kTileColumns;
+    columns = (last < inputs ? last : inputs) - first_column;
+    panel_rows = scratch(1, static_cast<std::size_t>(most * kTileColumns));
+    const std::int64_t padded = whole_vectors(columns);
+    first = scratch(2, static_cast<std::size_t>(2 * padded));
+    second = first + padded;
+    clear(2 * padded, first);
+    if (!job.x.plain())
+      gathered = scratch(
+          6, static_cast<std::size_t>(most * whole_vectors(inputs)));
+    if (parts != nullptr)
+      for (std::int64_t c = first_column; c < first_column + columns; ++c)
+        parts[c] = parts[inputs + c] = 0;
+  }
+
+  struct Panel {
+    const XGradient& all;
+    std::int64_t row;
+    std::int64_t rows;
+    std::int64_t p;
+    template <Activation kAct>
+    void run() const {
+      finish<kAct, true>();
+    }
+    template <Activation kAct, bool kSums>
+    void finish() const {
+      const std::int64_t column = p * kTileColumns;
+      const std::int64_t local = column - all.first_column;
+      over_vectors(
+          panel_width(all.inputs, p),
+          FinishColumns<kAct, kSums>{
+              all.job,
+              all.inputs,
+              rows,
+              row * all.inputs + column,
+              column,
+              all.panel_rows,
+              all.first + local,
+              all.second + local});
+    }
+  };
+
+  // Rows [row, row + rows), of which dY is `y`.
+  void block(std::int64_t row, std::int64_t rows, const float* y) const {
+    for (std::int64_t p = piece.panel_begin; p < piece.panel_end; ++p) {
+      const std::int64_t column = p * kTileColumns;
+      const std::int64_t width = panel_width(inputs, p);
+      const float* weights = packed + column * job.outputs;
+      if (gathered != nullptr) {
+        multiply(
+            width,
+            rows,
+            job.outputs,
+            y,
+            weights,
+            gathered + column,
+            whole_vectors(inputs));
+        continue;
+      }
+      multiply(
+          width, rows, job.outputs, y, weights, panel_rows, kTileColumns);
+      const Panel panel{*this, row, rows, p};
+      if (parts != nullptr)
+        with_activation(job.before.act, panel);
+      else
+        panel.finish<Activation::kNone, false>();
+    }
+    if (gathered != nullptr) scatter(row, rows);
+    if (parts == nullptr) return;
+    drain(columns, first, parts + first_column);
+    drain(columns, second, parts + inputs + first_column);
+  }
+
+  void scatter(std::int64_t row, std::int64_t rows) const {
+    for (std::int64_t r = 0; r < rows; ++r)
+      scatter_rows(
+          job.x,
+          row + r,
+          row + r + 1,
+          gathered + r * whole_vectors(inputs),
+          job.x_gradient);
+  }
+};
+
+} // namespace
+
+void pack_inputs(
+    std::int64_t inputs,
+    std::int64_t outputs,
+    const float* weight,
+    std::int64_t panel_begin,
+    std::int64_t panel_end,
+    float* packed) {
+  for (std::int64_t p = panel_begin; p < panel_end; ++p) {
+    const std::int64_t width = panel_width(inputs, p);
+    const std::int64_t wide = whole_vectors(width);
+    float* to = packed + p * kTileColumns * outputs;
+    for (std::int64_t n = 0; n < outputs; ++n) {
+      copy_floats(
+          width, weight + n * inputs + p * kTileColumns, to + n * wide);
+      if (wide > width) clear(wide - width, to + n * wide + width);
+    }
+  }
+}
+
+void share_gradient(
+    const PointwiseBackward& job,
+    std::int64_t begin,
+    std::int64_t end,
+    float* gradient) {
+  const std::int64_t at = begin * job.outputs;
+  with_activation(
+      job.after.act,
+      GradientRows{
+          job.after,
+          end - begin,
+          job.outputs,
+          job.gradient + at,
+          job.after.x + at,
+          gradient});
+}
+
+void share_x(
+    const PointwiseBackward& job,
+    std::int64_t rows,
+    std::int64_t begin,
+    std::int64_t end,
+    float* x) {
+  const std::int64_t inputs = job.x.length();
+  const float* from = job.x.x + begin * inputs;
+  if (!job.x.plain()) {
+    float* block =
+        scratch(0, static_cast<std::size_t>((end - begin) * inputs));
+    gather_rows(job.x, {}, begin, end, block);
+    from = block;
+  }
+  FillPanels{job.before, end - begin, inputs, from, x, rows, begin}.fill();
+}
+
+void x_gradient_of_piece(
+    const PointwiseBackward& job,
+    const SharedOperands& shared,
+    const Piece& piece,
+    double* parts) {
+  XGradient work{job, shared.weight, piece, parts};
+  const std::int64_t most = block_rows(job.x.length(), job.outputs);
+  work.begin(most);
+  for (std::int64_t r = piece.row_begin; r < piece.row_end; r += most) {
+    const std::int64_t stop =
+        r + most < piece.row_end ? r + most : piece.row_end;
+    work.block(r, stop - r, shared.gradient + r * job.outputs);
+  }
+}
+
+void weight_gradient_of_outputs(
+    const PointwiseBackward& job,
+    const SharedOperands& shared,
+    std::int64_t begin,
+    std::int64_t end) {
+  const std::int64_t rows = job.x.rows();
+  const std::int64_t inputs = job.x.length();
+  const std::int64_t stride = whole_vectors(inputs);
+  const std::int64_t outputs = end - begin;
+  const std::int64_t floats = (outputs + 3) / 4 * 4 * stride;
+  float* sums = scratch(2, static_cast<std::size_t>(floats));
+  clear(floats, sums);
+  for (std::int64_t r = 0; r < rows; r += kChainRows) {
+    const std::int64_t count = rows - r < kChainRows ? rows - r : kChainRows;
+    outer_product(
+        count,
+        outputs,
+        shared.gradient + r * job.outputs + begin,
+        job.outputs,
+        XPanels{shared.x, rows, inputs, r},
+        sums,
+        stride);
+  }
+  for (std::int64_t n = 0; n < outputs; ++n)
+    copy_floats(
+        inputs, sums + n * stride, job.weight_gradient + (begin + n) * inputs);
+}
+
+void backward_rows(
+    const PointwiseBackward& job,
+    const float* packed,
+    const Piece& piece,
+    float* partial,
+    double* parts) {
+  const std::int64_t inputs = job.x.length();
+  const std::int64_t most = block_rows(inputs, job.outputs);
+  const std::int64_t stride = whole_vectors(inputs);
+  float* dy = scratch(0, static_cast<std::size_t>(most * job.outputs));
+  float* panels = scratch(4, static_cast<std::size_t>(most * stride));
+  float* block = nullptr;
+  if (!job.x.plain())
+    block = scratch(5, static_cast<std::size_t>(most * inputs));
+  clear((job.outputs + 3) / 4 * 4 * stride, partial);
+  XGradient work{job, packed, piece, parts};
+  if (job.x_gradient != nullptr) work.begin(most);
+  for (std::int64_t r = piece.row_begin; r < piece.row_end; r += most) {
+    const std::int64_t stop =
+        r + most < piece.row_end ? r + most : piece.row_end;
+    const std::int64_t rows = stop - r;
+    const float* y = job.gradient + r * job.outputs;
+    if (job.after.x != nullptr) {
+      share_gradient(job, r, stop, dy);
+      y = dy;
+    }
+    const float* x = job.x.x + r * inputs;
+    if (block != nullptr) {
+      gather_rows(job.x, {}, r, stop, block);
+      x = block;
+    }
+    FillPanels{job.before, rows, inputs, x, panels, rows, 0}.fill();
+    outer_product(
+        rows,
+        job.outputs,
+        y,
+        job.outputs,
+        XPanels{panels, rows, inputs, 0},
+        partial,
+        stride);
+    if (job.x_gradient != nullptr) work.block(r, rows, y);
+  }
+}
+
+} // namespace temper::kernels::TEMPER_TARGET

@@ -1,0 +1,210 @@
+// Forward of pointwise.h, the packing of its weights, and the table.
+//
+// A block of rows is read once, through the normalisation before it, into
+// memory that stays in the second-level cache; panel after panel of weights
+// then passes over it. A panel's results are counted into the moments while
+// they are in the first-level cache.
+#include "temper/kernels/conv/pointwise_backward.h"
+#include "temper/kernels/conv/pointwise_panel.h"
+#include "temper/kernels/conv/pointwise_table.h"
+#include "temper/kernels/conv/row_source_simd.h"
+#include "temper/kernels/simd/scratch.h"
+
+namespace temper::kernels::TEMPER_TARGET {
+namespace {
+
+void pack_outputs(
+    std::int64_t inputs,
+    std::int64_t outputs,
+    const float* weight,
+    std::int64_t panel_begin,
+    std::int64_t panel_end,
+    float* packed) {
+  for (std::int64_t p = panel_begin; p < panel_end; ++p) {
+    const std::int64_t width = panel_width(outputs, p);
+    const std::int64_t wide = whole_vectors(width);
+    const float* from = weight + p * kTileColumns * inputs;
+    float* to = packed + p * kTileColumns * inputs;
+    for (std::int64_t j = 0; j < wide; ++j)
+      for (std::int64_t k = 0; k < inputs; ++k)
+        to[k * wide + j] = j < width ? from[j * inputs + k] : 0.0F;
+  }
+}
+
+void read_rows(
+    const RowSource& x,
+    const Affine& before,
+    std::int64_t begin,
+    std::int64_t end,
+    float* rows) {
+  gather_rows(x, before, begin, end, rows);
+}
+
+// Moments of one vector of columns, over the rows of a block.
+struct CountColumns {
+  std::int64_t rows;
+  const float* y;
+  std::int64_t stride;
+  const float* pivot;
+  float* first;
+  float* second;
+
+  template <class Lanes>
+  [[gnu::always_inline]] void run(Lanes lanes, std::int64_t c) const {
+    const Vec from = load(pivot + c);
+    Vec a[2] = {};
+    Vec b[2] = {};
+    std::int64_t r = 0;
+    for (; r + 2 <= rows; r += 2) // two chains hide the additions' latency
+#pragma GCC unroll 2
+      for (int i = 0; i < 2; ++i) {
+        const Vec away = lanes.load(y + (r + i) * stride + c) - from;
+        a[i] += away;
+        b[i] += away * away;
+      }
+    if (r < rows) {
+      const Vec away = lanes.load(y + r * stride + c) - from;
+      a[0] += away;
+      b[0] += away * away;
+    }
+    store(first + c, load(first + c) + (a[0] + a[1]));
+    store(second + c, load(second + c) + (b[0] + b[1]));
+  }
+};
+
+struct CopyColumns {
+  std::int64_t rows;
+  const float* from;
+  std::int64_t from_stride;
+  float* to;
+  std::int64_t to_stride;
+
+  template <class Lanes>
+  [[gnu::always_inline]] void run(Lanes lanes, std::int64_t c) const {
+    for (std::int64_t r = 0; r < rows; ++r)
+      lanes.store(to + r * to_stride + c, load(from + r * from_stride + c));
+  }
+};
+
+struct ForwardPiece {
+  const PointwiseForward& job;
+  const float* packed;
+  const float* ready;
+  const Piece& piece;
+  double* parts;
+  std::int64_t inputs = 0;
+  std::int64_t first_column = 0;
+  std::int64_t columns = 0; // of the piece
+  float* block = nullptr;
+  float* panel_rows = nullptr; // for a panel that ends inside a vector
+  float* pivot = nullptr;
+  float* first = nullptr;
+  float* second = nullptr;
+
+  const float* rows_at(std::int64_t begin, std::int64_t end) const {
+    if (ready != nullptr) return ready + begin * inputs;
+    if (job.x.plain() && job.before.scale == nullptr)
+      return job.x.x + begin * inputs;
+    gather_rows(job.x, job.before, begin, end, block);
+    return block;
+  }
+
+  void panel(
+      std::int64_t p,
+      std::int64_t begin,
+      std::int64_t rows,
+      const float* a) const {
+    const std::int64_t width = panel_width(job.outputs, p);
+    const std::int64_t column = p * kTileColumns;
+    const float* weights = packed + column * inputs;
+    float* y = job.y + begin * job.outputs + column;
+    if (width % kLanes == 0) {
+      multiply(width, rows, inputs, a, weights, y, job.outputs);
+    } else {
+      multiply(width, rows, inputs, a, weights, panel_rows, kTileColumns);
+      over_vectors(
+          width,
+          CopyColumns{rows, panel_rows, kTileColumns, y, job.outputs});
+    }
+    if (parts == nullptr) return;
+    const std::int64_t at = column - first_column;
+    over_vectors(
+        width,
+        CountColumns{
+            rows, y, job.outputs, pivot + at, first + at, second + at});
+  }
+
+  // From the results of a few rows, which are computed again with their block.
+  void find_pivots() const {
+    const std::int64_t all = piece.row_end - piece.row_begin;
+    const std::int64_t rows = all < kPivotRows ? all : kPivotRows;
+    const float* a = rows_at(piece.row_begin, piece.row_begin + rows);
+    for (std::int64_t p = piece.panel_begin; p < piece.panel_end; ++p) {
+      const std::int64_t column = p * kTileColumns;
+      const std::int64_t width = panel_width(job.outputs, p);
+      const float* weights = packed + column * inputs;
+      multiply(width, rows, inputs, a, weights, panel_rows, kTileColumns);
+      float* at = pivot + (column - first_column);
+      find_pivot(rows, width, panel_rows, kTileColumns, at);
+      for (std::int64_t c = 0; c < width; ++c) {
+        parts[column + c] = static_cast<double>(at[c]);
+        parts[job.outputs + column + c] = 0;
+        parts[2 * job.outputs + column + c] = 0;
+      }
+    }
+  }
+
+  void run() {
+    inputs = job.x.length();
+    first_column = piece.panel_begin * kTileColumns;
+    const std::int64_t last = piece.panel_end * kTileColumns;
+    columns = (last < job.outputs ? last : job.outputs) - first_column;
+    const std::int64_t most = block_rows(inputs, job.outputs);
+    block = scratch(0, static_cast<std::size_t>(most * inputs));
+    panel_rows = scratch(1, static_cast<std::size_t>(most * kTileColumns));
+    const std::int64_t padded = whole_vectors(columns);
+    pivot = scratch(2, static_cast<std::size_t>(3 * padded));
+    first = pivot + padded;
+    second = first + padded;
+    clear(3 * padded, pivot);
+    if (parts != nullptr) find_pivots();
+    for (std::int64_t r = piece.row_begin; r < piece.row_end; r += most) {
+      const std::int64_t stop =
+          r + most < piece.row_end ? r + most : piece.row_end;
+      const float* a = rows_at(r, stop);
+      for (std::int64_t p = piece.panel_begin; p < piece.panel_end; ++p)
+        panel(p, r, stop - r, a);
+      if (parts == nullptr) continue;
+      drain(columns, first, parts + job.outputs + first_column);
+      drain(columns, second, parts + 2 * job.outputs + first_column);
+    }
+  }
+};
+
+void forward(
+    const PointwiseForward& job,
+    const float* packed,
+    const float* ready,
+    const Piece& piece,
+    double* parts) {
+  ForwardPiece{job, packed, ready, piece, parts}.run();
+}
+
+} // namespace
+
+extern const PointwiseTable pointwise_table;
+const PointwiseTable pointwise_table = {
+    kTileColumns,
+    kLanes,
+    kOutputsAtOnce,
+    pack_outputs,
+    pack_inputs,
+    read_rows,
+    forward,
+    backward_rows,
+    share_gradient,
+    share_x,
+    x_gradient_of_piece,
+    weight_gradient_of_outputs};
+
+} // namespace temper::kernels::TEMPER_TARGET
