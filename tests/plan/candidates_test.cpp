@@ -235,7 +235,9 @@ TEST(Candidates, TheConfigSaysWhatIsAsked) {
   config.precision = "auto";
   config.threads = 6;
   const Requests asked = requests_of(config);
-  EXPECT_EQ(asked, (Requests{"any", Layout::channels_last, std::nullopt, 6}));
+  EXPECT_EQ(
+      asked,
+      (Requests{"any", Layout::channels_last, std::nullopt, std::nullopt, 6}));
   EXPECT_EQ(requests_of({}), Requests());
 }
 

@@ -1,6 +1,7 @@
 #include "temper/model/fused/conv_call.h"
 
 #include "temper/kernels/conv/pointwise.h"
+#include "temper/model/fused/fused_tensors.h"
 
 namespace temper::model {
 namespace {
@@ -74,15 +75,7 @@ at::Tensor dense_gradient(ConvWay way, const at::Tensor& weight) {
         weight, weight.options(), at::MemoryFormat::ChannelsLast);
   return weight.is_contiguous()
       ? at::empty_like(weight)
-      : at::empty_like(
-            weight, weight.options(), at::MemoryFormat::Contiguous);
-}
-
-at::Tensor with_strides_of(const at::Tensor& weight, const at::Tensor& found) {
-  if (found.strides() == weight.strides()) return found;
-  at::Tensor same = at::empty_like(weight);
-  same.copy_(found);
-  return same;
+      : at::empty_like(weight, weight.options(), at::MemoryFormat::Contiguous);
 }
 
 } // namespace
@@ -111,10 +104,8 @@ bool takes_convolution(
       x.size(3) >= reach;
 }
 
-std::vector<std::int64_t> result_sizes(
-    const ConvSpec& spec,
-    const at::Tensor& x,
-    std::int64_t outputs) {
+std::vector<std::int64_t>
+result_sizes(const ConvSpec& spec, const at::Tensor& x, std::int64_t outputs) {
   const auto along = [&](std::int64_t size) {
     return (size + 2 * spec.padding[0] - spec.kernel[0]) / spec.stride[0] + 1;
   };
@@ -156,9 +147,8 @@ ConvGradients convolve_backward(const ConvSpec& spec, const ConvBackward& job) {
   const ConvWay way = way_of(spec, x.size(1));
   const at::Tensor dense = dense_weight(way, job.weight);
   const at::Tensor weight = dense_gradient(way, job.weight);
-  const float* mean = job.input.state.defined()
-      ? state_of(job.input.state).mean
-      : nullptr;
+  const float* mean =
+      job.input.state.defined() ? state_of(job.input.state).mean : nullptr;
   ConvGradients found;
   if (way == ConvWay::kDepthwise) {
     found.x = empty_rows(x.sizes());

@@ -56,8 +56,7 @@ class ConvNormAct final : public FusedOp {
     kernels::norm_apply(job);
     if (saved != nullptr) {
       const bool acts = act_ != Activation::kNone;
-      *saved = {
-          x, weight, raw, norm.state(), acts ? residual : at::Tensor()};
+      *saved = {x, weight, raw, norm.state(), acts ? residual : at::Tensor()};
       saved->insert(saved->end(), of_other.begin(), of_other.end());
     }
     return y;
@@ -97,8 +96,7 @@ class ConvNormAct final : public FusedOp {
       const at::Tensor& weight) const {
     const auto along = [&](int axis) {
       const auto i = static_cast<std::size_t>(axis - 2);
-      const std::int64_t reach =
-          conv_.dilation[i] * (conv_.kernel[i] - 1) + 1;
+      const std::int64_t reach = conv_.dilation[i] * (conv_.kernel[i] - 1) + 1;
       return (x.size(axis) + 2 * conv_.padding[i] - reach) / conv_.stride[i] +
           1;
     };

@@ -5,7 +5,79 @@
 #include "temper/kernels/simd/threads.h"
 
 namespace temper::model {
-OpPointer make_fused(const graph::Fusion& /*fusion*/) {
+namespace {
+
+Activation activation_of(graph::FusedActivation act) {
+  switch (act) {
+    case graph::FusedActivation::kRelu:
+      return Activation::kRelu;
+    case graph::FusedActivation::kRelu6:
+      return Activation::kRelu6;
+    case graph::FusedActivation::kHardswish:
+      return Activation::kHardswish;
+    case graph::FusedActivation::kSilu:
+      return Activation::kSilu;
+    case graph::FusedActivation::kGelu:
+      return Activation::kGelu;
+    case graph::FusedActivation::kGeluTanh:
+      return Activation::kGeluTanh;
+    case graph::FusedActivation::kNone:
+      break;
+  }
+  return Activation::kNone;
+}
+
+ConvSpec spec_of(const graph::FusedConvolution& convolution) {
+  return {
+      convolution.kernel,
+      convolution.stride,
+      convolution.padding,
+      convolution.dilation,
+      convolution.groups};
+}
+
+NormSpec spec_of(const graph::FusedNorm& norm) {
+  return {norm.momentum, norm.eps, norm.training};
+}
+
+OpPointer inverted_residual(const graph::Fusion& fusion) {
+  InvertedResidualSpec spec;
+  const bool expands = fusion.convolutions.size() == 3;
+  if (expands) spec.expand = spec_of(fusion.norms.front());
+  const std::size_t middle = expands ? 1 : 0;
+  spec.depthwise = spec_of(fusion.convolutions[middle]);
+  spec.depthwise_norm = spec_of(fusion.norms[middle]);
+  spec.project_norm = spec_of(fusion.norms[middle + 1]);
+  spec.act = activation_of(fusion.act);
+  spec.last_act = activation_of(fusion.last_act);
+  spec.residual = fusion.residual;
+  return make_inverted_residual(spec);
+}
+
+} // namespace
+
+OpPointer make_fused(const graph::Fusion& fusion) {
+  const Activation act = activation_of(fusion.act);
+  switch (fusion.kind) {
+    case graph::FusionKind::kConvolution:
+      return make_convolution(spec_of(fusion.convolutions.front()));
+    case graph::FusionKind::kConvNormAct:
+      return make_conv_norm_act(
+          spec_of(fusion.convolutions.front()),
+          spec_of(fusion.norms.front()),
+          act);
+    case graph::FusionKind::kNormAct:
+      return make_norm_act(spec_of(fusion.norms.front()), act);
+    case graph::FusionKind::kInvertedResidual:
+      return inverted_residual(fusion);
+    case graph::FusionKind::kConvActPool:
+      return make_conv_act_pool(
+          spec_of(fusion.convolutions.front()), act, fusion.pool);
+    case graph::FusionKind::kLinear:
+    case graph::FusionKind::kLayerNorm:
+    case graph::FusionKind::kAttention:
+      break; // LibTorch's
+  }
   return nullptr;
 }
 

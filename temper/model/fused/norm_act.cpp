@@ -45,9 +45,7 @@ class NormAct final : public FusedOp {
     kernels::norm_apply(job);
     if (saved != nullptr)
       *saved = {
-          x,
-          norm.state(),
-          act_ == Activation::kNone ? at::Tensor() : residual};
+          x, norm.state(), act_ == Activation::kNone ? at::Tensor() : residual};
     return y;
   }
 
@@ -70,11 +68,7 @@ class NormAct final : public FusedOp {
     if (wanted[0]) {
       found[0] = empty_rows(x.sizes());
       kernels::norm_gradient_apply(
-          row_count(x),
-          x.size(1),
-          floats_of(inner),
-          by,
-          floats_of(found[0]));
+          row_count(x), x.size(1), floats_of(inner), by, floats_of(found[0]));
     }
     if (wanted[1]) found[1] = norm.weight_gradient;
     if (wanted[2]) found[2] = norm.bias_gradient;

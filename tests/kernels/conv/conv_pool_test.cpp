@@ -26,10 +26,10 @@ struct PoolData {
   PoolData(const ConvShape& of, bool with_relu)
       : shape(of),
         relu(with_relu),
-        x(random_floats(x_count(of), 5)),
-        weight(random_floats(weight_count(of), 6)),
-        bias(random_floats(of.out_channels, 7)),
-        gradient(random_floats(
+        x(random_values(x_count(of), 5)),
+        weight(random_values(weight_count(of), 6)),
+        bias(random_values(of.out_channels, 7)),
+        gradient(random_values(
             of.batch * (of.out_height() / 2) * (of.out_width() / 2) *
                 of.out_channels,
             8)),

@@ -23,10 +23,10 @@ struct Data {
 
   explicit Data(const ConvShape& of)
       : shape(of),
-        x(random_floats(x_count(of), 1)),
-        weight(random_floats(weight_count(of), 2)),
-        bias(random_floats(of.out_channels, 3)),
-        gradient(random_floats(y_count(of), 4)),
+        x(random_values(x_count(of), 1)),
+        weight(random_values(weight_count(of), 2)),
+        bias(random_values(of.out_channels, 3)),
+        gradient(random_values(y_count(of), 4)),
         exact(plain_convolution(of, x, weight, gradient)) {
     for (std::size_t i = 0; i < exact.y.size(); ++i)
       exact.y[i] += double{bias[i % bias.size()]};
@@ -221,8 +221,8 @@ TEST(Convolution, BitsDoNotDependOnThreads) {
 // come in rounds.
 TEST(Convolution, ManyChannelsAreSummedInRounds) {
   const ConvShape shape = shape_of(12, 16, 16, 256, 272, 3, 1, 1);
-  const Floats x = random_floats(x_count(shape), 1);
-  const Floats gradient = random_floats(y_count(shape), 2);
+  const Floats x = random_values(x_count(shape), 1);
+  const Floats gradient = random_values(y_count(shape), 2);
   Floats transformed(static_cast<std::size_t>(weight_count(shape)), kUnset);
   Floats gathered = transformed;
   winograd_weight_gradient(

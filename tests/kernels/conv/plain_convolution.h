@@ -19,7 +19,7 @@ namespace temper::kernels {
 using Floats = std::vector<float>;
 using Doubles = std::vector<double>;
 
-inline Floats random_floats(std::int64_t count, unsigned seed) {
+inline Floats random_values(std::int64_t count, unsigned seed) {
   std::mt19937 random(seed);
   std::normal_distribution<float> any(0, 1);
   Floats made(static_cast<std::size_t>(count));
