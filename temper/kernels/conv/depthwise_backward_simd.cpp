@@ -32,13 +32,14 @@ struct FillGradient {
   [[gnu::always_inline]] void map(Lanes lanes) const {
     const Vec scale = lanes.load(norm.scale);
     const Vec shift = lanes.load(norm.shift);
+    const Vec mean = lanes.load(norm.mean);
     const Vec slope = lanes.load(norm.slope);
     const Vec offset = lanes.load(norm.offset);
     for (std::int64_t w = 0; w < width; ++w) {
       const Vec x = lanes.load(norm.x + w * stride);
       const Vec through = through_activation<kAct>(
           lanes.load(g + w * stride), x * scale + shift);
-      store(to + w * kLanes, scale * through + (slope * x + offset));
+      store(to + w * kLanes, scale * through + (slope * (x - mean) + offset));
     }
   }
   template <Activation kAct>
@@ -200,6 +201,7 @@ struct BackwardPiece {
         norm.x += at + c;
         norm.scale += c;
         norm.shift += c;
+        norm.mean += c;
         norm.slope += c;
         norm.offset += c;
       }

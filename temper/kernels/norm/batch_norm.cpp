@@ -96,12 +96,14 @@ void norm_state(
     const NormState& state) {
   for (std::int64_t c = 0; c < channels; ++c) {
     const double rstd = 1.0 / std::sqrt(moments.variance[c] + eps);
-    const double scale = rstd * wide(weight == nullptr ? 1.0F : weight[c]);
+    // Rounded first: the shift then fits the scale that is used.
+    const auto scale = static_cast<float>(
+        rstd * wide(weight == nullptr ? 1.0F : weight[c]));
     const double shift = wide(bias == nullptr ? 0.0F : bias[c]);
     state.mean[c] = static_cast<float>(moments.mean[c]);
     state.rstd[c] = static_cast<float>(rstd);
-    state.scale[c] = static_cast<float>(scale);
-    state.shift[c] = static_cast<float>(shift - moments.mean[c] * scale);
+    state.scale[c] = scale;
+    state.shift[c] = static_cast<float>(shift - moments.mean[c] * wide(scale));
   }
 }
 
@@ -142,10 +144,9 @@ void gradient_coefficients(
     if (bias_gradient != nullptr)
       bias_gradient[c] = static_cast<float>(sums.gradient[c]);
     const double scale = constant_statistics ? 0.0 : wide(state.scale[c]) / count;
-    const double steep = -scale * rstd * along;
-    slope[c] = static_cast<float>(steep);
+    slope[c] = static_cast<float>(-scale * rstd * along);
     offset[c] = static_cast<float>(
-        -scale * sums.gradient[c] - steep * wide(state.mean[c]));
+        -scale * sums.gradient[c]);
   }
 }
 

@@ -2,7 +2,7 @@
 // and a residual in the same pass, forward and backward.
 //
 // A normalisation is two numbers a channel, y = scale x + shift, and so is its
-// gradient: dx = scale g + slope x + offset. Convolutions apply both to what
+// gradient: dx = scale g + slope (x - mean) + offset. Convolutions apply both to what
 // they read (conv/pointwise.h, conv/depthwise.h), so that a network keeps only
 // what its convolutions wrote.
 #pragma once
@@ -24,12 +24,13 @@ struct Affine {
 };
 
 // The gradient with respect to a normalisation's input x:
-// scale g' + slope x + offset, where g' = g act'(scale x + shift).
+// scale g' + slope (x - mean) + offset, where g' = g act'(scale x + shift).
 // Without x: g itself.
 struct NormGradient {
   const float* x = nullptr; // [rows, channels], what was normalised
   const float* scale = nullptr; // [channels], as are all that follow
   const float* shift = nullptr;
+  const float* mean = nullptr;
   const float* slope = nullptr;
   const float* offset = nullptr;
   Activation act = Activation::kNone;

@@ -97,6 +97,7 @@ template <Activation kAct, int kRows, class Lanes>
     float* out,
     std::int64_t stride) {
   const Vec scale = lanes.load(norm.scale + c);
+  const Vec mean = lanes.load(norm.mean + c);
   const Vec slope = lanes.load(norm.slope + c);
   const Vec offset = lanes.load(norm.offset + c);
   const Vec shift =
@@ -106,7 +107,7 @@ template <Activation kAct, int kRows, class Lanes>
     const Vec at = lanes.load(x + r * stride);
     const Vec through = through_activation<kAct>(
         lanes.load(g + r * stride), at * scale + shift);
-    lanes.store(out + r * stride, scale * through + (slope * at + offset));
+    lanes.store(out + r * stride, scale * through + (slope * (at - mean) + offset));
   }
 }
 

@@ -136,7 +136,8 @@ kernels::NormGradient NormBackward::finish(
       offset,
       weight_gradient.data_ptr<float>(),
       bias_gradient.data_ptr<float>());
-  return {floats_of(x), state.scale, state.shift, slope, offset, act};
+  return {
+      floats_of(x), state.scale, state.shift, state.mean, slope, offset, act};
 }
 
 void count_gradient(

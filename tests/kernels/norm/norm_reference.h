@@ -91,6 +91,7 @@ struct Norm {
         x.data(),
         scale.data(),
         shift.data(),
+        mean.data(),
         slope.data(),
         offset.data(),
         act};
@@ -106,7 +107,8 @@ struct Norm {
   }
   double input_gradient(double g, double x, std::size_t c) const {
     return static_cast<double>(scale[c]) * through(g, x, c) +
-        static_cast<double>(slope[c]) * x + static_cast<double>(offset[c]);
+        static_cast<double>(slope[c]) * (x - static_cast<double>(mean[c])) +
+        static_cast<double>(offset[c]);
   }
 };
 
