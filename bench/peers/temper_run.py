@@ -1,6 +1,6 @@
 """temper as users run it: `temper train` with its own plan, watched from outside
 through its journal and /proc. The run is a long one, so that the plan finds it
-worth measuring, and is stopped with SIGINT when enough was seen."""
+worth measuring, and is stopped with SIGTERM when enough was seen."""
 import json
 import os
 import pathlib
@@ -80,14 +80,12 @@ class Watched:
 
     def stop(self):
         """Asks the run to stop, which writes a checkpoint, and waits for it."""
-        for request in (signal.SIGINT, signal.SIGTERM):
-            if self.process.poll() is None:
-                self.process.send_signal(request)
-                try:
-                    self.process.wait(30)
-                except subprocess.TimeoutExpired:
-                    pass
-        if self.process.poll() is None:
+        if self.process.poll() is not None:
+            return
+        self.process.terminate()  # SIGINT is ignored by what runs in a background
+        try:
+            self.process.wait(30)
+        except subprocess.TimeoutExpired:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
 
