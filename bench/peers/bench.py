@@ -15,6 +15,7 @@ docs/bench.md says how to read them.
 import json
 import os
 import pathlib
+import signal
 import sys
 import tempfile
 import time
@@ -167,6 +168,8 @@ class Bench:
 def main():
     if len(sys.argv) < 3:
         raise SystemExit(__doc__)
+    # So that what is under way ends, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     out = pathlib.Path(os.environ.get("BENCH_DIR", ROOT / "build/bench"))
     out.mkdir(parents=True, exist_ok=True)
     temper = str(pathlib.Path(sys.argv[1]).resolve())

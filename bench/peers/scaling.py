@@ -14,6 +14,7 @@ network, samples of an epoch.
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -114,6 +115,8 @@ def main():
     if len(sys.argv) < 3:
         raise SystemExit(__doc__)
     temper = str(pathlib.Path(sys.argv[1]).resolve())
+    # So that what is under way ends, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     out = pathlib.Path(os.environ.get("BENCH_DIR", ROOT / "build/bench"))
     out.mkdir(parents=True, exist_ok=True)
     specs = points(temper)
