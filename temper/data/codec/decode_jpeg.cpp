@@ -18,15 +18,6 @@
 //    ends the image, so that a truncated file is found wherever it was cut. Any
 //    other marker, which a whole decode may refuse, makes the decoder go on to
 //    the end as if there were no window.
-//
-// libjpeg decodes with care, at half the speed, as soon as fewer bytes follow
-// than a group of blocks could take at worst: for a photograph of 12 kB that is
-// a quarter of it. Where the loader reads (there is a chooser) the coded bytes
-// are therefore followed by padding, which begins with an end marker, so that
-// the decoder stops there. A decoder that got so far has met a truncated file.
-// The quick way does not warn of wrong codes; a whole decode without a chooser,
-// as `temper data check` does it, still counts them.
-//
 // Sampling factors other than the usual ones, CMYK, arithmetic coding and
 // progressive files that lack scans (libjpeg smooths these over neighbouring
 // blocks) are decoded whole.
@@ -37,9 +28,9 @@
 #include <jpeglib.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "temper/base/text.h"
@@ -59,10 +50,10 @@ struct JpegDecoder {
   Bytes bytes;
   std::uint8_t* pixels = nullptr;
   std::size_t row_bytes = 0;
-  std::uint8_t* cmyk_row = nullptr; // of four channels; null: not CMYK
-  std::size_t padding = 0; // bytes behind the last one of the file
+  bool cmyk = false;
   Box window;
-  std::uint8_t* window_row = nullptr; // room for a row of the whole image
+  // Room for a row of the whole image, of CMYK or where there is a window.
+  std::uint8_t* row = nullptr;
 };
 
 JpegDecoder& decoder_of(j_common_ptr jpeg) {
@@ -124,31 +115,20 @@ void start_decompressing(JpegDecoder& decoder) {
   jpeg_start_decompress(&decoder.jpeg);
 }
 
-// Takes the padding away before markers are read.
-void end_padding(JpegDecoder& decoder) {
-  std::size_t& left = decoder.jpeg.src->bytes_in_buffer;
-  if (left < decoder.padding) {
-    decoder.truncated = true;
-    std::longjmp(decoder.escape, 1);
-  }
-  left -= std::exchange(decoder.padding, 0);
-}
-
 void decompress(JpegDecoder& decoder) {
   jpeg_decompress_struct& jpeg = decoder.jpeg;
   while (jpeg.output_scanline < jpeg.output_height) {
     std::uint8_t* row =
         decoder.pixels + jpeg.output_scanline * decoder.row_bytes;
-    if (decoder.cmyk_row != nullptr) {
-      JSAMPROW rows[] = {decoder.cmyk_row};
+    if (decoder.cmyk) {
+      JSAMPROW rows[] = {decoder.row};
       jpeg_read_scanlines(&jpeg, rows, 1);
-      cmyk_to_rgb(decoder.cmyk_row, row, jpeg.output_width);
+      cmyk_to_rgb(decoder.row, row, jpeg.output_width);
     } else {
       JSAMPROW rows[] = {row};
       jpeg_read_scanlines(&jpeg, rows, 1);
     }
   }
-  end_padding(decoder);
   jpeg_finish_decompress(&jpeg); // fails without an end-of-image marker
 }
 
@@ -225,22 +205,21 @@ void decompress_window(JpegDecoder& decoder) {
   const int begin = std::max(0, window.left - kMargin);
   const int wanted_end = window.left + window.width + kMargin;
   const int end = std::min(whole, std::max(wanted_end, begin + kNarrowest));
-  auto left = static_cast<JDIMENSION>(std::min(
-      begin, std::max(0, end - kNarrowest)));
+  auto left = static_cast<JDIMENSION>(
+      std::min(begin, std::max(0, end - kNarrowest)));
   auto width = static_cast<JDIMENSION>(end) - left;
   jpeg_crop_scanline(&jpeg, &left, &width);
   const auto offset = (static_cast<std::size_t>(window.left) - left) *
       static_cast<std::size_t>(channels);
-  JSAMPROW rows[] = {decoder.window_row};
+  JSAMPROW rows[] = {decoder.row};
   if (window.top > 0)
     jpeg_skip_scanlines(&jpeg, static_cast<JDIMENSION>(window.top));
   std::uint8_t* out = decoder.pixels;
   for (int y = 0; y < window.height; ++y, out += decoder.row_bytes) {
     jpeg_read_scanlines(&jpeg, rows, 1);
-    std::memcpy(out, decoder.window_row + offset, decoder.row_bytes);
+    std::memcpy(out, decoder.row + offset, decoder.row_bytes);
   }
   if (jpeg_has_multiple_scans(&jpeg)) return; // read to its end at the start
-  end_padding(decoder);
   if (jpeg.output_scanline < jpeg.output_height && ends_next(decoder)) return;
   while (jpeg.output_scanline < jpeg.output_height)
     jpeg_read_scanlines(&jpeg, rows, 1);
@@ -302,29 +281,6 @@ class Session {
   JpegDecoder decoder_;
 };
 
-// The coded bytes that are still to come, with padding behind them. Empty
-// where padding makes nothing quicker, or where markers follow that are read
-// with the coded bytes.
-std::vector<std::uint8_t> pad(JpegDecoder& decoder) {
-  jpeg_decompress_struct& jpeg = decoder.jpeg;
-  constexpr std::size_t kWorst =
-      std::size_t{D_MAX_BLOCKS_IN_MCU} * DCTSIZE2 * 8;
-  // Copying more than this takes longer than it saves.
-  constexpr std::size_t kMost = std::size_t{256} << 10;
-  const std::size_t size = jpeg.src->bytes_in_buffer;
-  if (jpeg_has_multiple_scans(&jpeg) || jpeg.arith_code ||
-      jpeg.restart_interval > 0 || size > kMost)
-    return {};
-  std::vector<std::uint8_t> padded(size + kWorst);
-  std::memcpy(padded.data(), jpeg.src->next_input_byte, size);
-  padded[size] = 0xFF;
-  padded[size + 1] = JPEG_EOI;
-  decoder.padding = kWorst;
-  jpeg.src->next_input_byte = padded.data();
-  jpeg.src->bytes_in_buffer = padded.size();
-  return padded;
-}
-
 // A block of 8 x 8 pixels takes a bit at least, except in arithmetic coding
 // and with odd sampling factors (at most 4 by 4).
 constexpr std::int64_t kMostPixelsPerByte = std::int64_t{8} * 64 * 16;
@@ -360,24 +316,32 @@ std::optional<Box> decode_jpeg(
   std::optional<Box> window;
   if (chooser != nullptr && may_decode_window(jpeg))
     window = chooser->choose(whole.width, whole.height);
+  check(
+      !window ||
+          (window->left >= 0 && window->top >= 0 && window->width > 0 &&
+           window->height > 0 && window->width <= whole.width - window->left &&
+           window->height <= whole.height - window->top),
+      "a window lies inside its image");
   if (window == whole) window.reset();
-  std::vector<std::uint8_t> padded;
-  if (chooser != nullptr) padded = pad(session.decoder());
   session.run(start_decompressing);
   if (window && !is_complete(jpeg)) window.reset();
 
   const Box& part = window ? *window : whole;
   out.reshape(part.width, part.height, channels);
-  // Where a row is decoded that does not go straight into `out`.
-  std::vector<std::uint8_t> row(
-      cmyk         ? 4 * jpeg.image_width
-          : window ? static_cast<std::size_t>(channels) * jpeg.image_width
-                   : 0);
+  // Where a row is decoded that does not go straight into `out`. libjpeg
+  // writes aligned rows around the caches, and this one is read at once: it
+  // begins in the middle of sixteen bytes.
+  constexpr std::size_t kAligned = 16;
+  std::vector<std::uint8_t> row;
   JpegDecoder& decoder = session.decoder();
+  if (cmyk || window) {
+    row.resize(4 * std::size_t{jpeg.image_width} + 2 * kAligned);
+    const auto begin = reinterpret_cast<std::uintptr_t>(row.data());
+    decoder.row = row.data() + (kAligned - begin % kAligned) + kAligned / 2;
+  }
   decoder.pixels = out.pixels();
   decoder.row_bytes = out.row_bytes();
-  decoder.cmyk_row = cmyk ? row.data() : nullptr;
-  decoder.window_row = row.data();
+  decoder.cmyk = cmyk;
   decoder.window = part;
   session.run(window ? decompress_window : decompress);
   warnings += static_cast<int>(decoder.errors.num_warnings);

@@ -99,7 +99,10 @@ void convolve_tiles(
   for_each_chunk(panels_of(table, job.target), [&](std::int64_t panel) {
     table.transform_weights(job, panel);
   });
-  job.block_tiles = job.source.columns() <= 128 ? 48 : 96;
+  // Small blocks stay in the second-level cache, larger ones read transformed
+  // weights less often where those do not.
+  constexpr std::int64_t kCachedFloats = 256 << 10;
+  job.block_tiles = points * job.weights_point <= kCachedFloats ? 24 : 48;
   job.block_channels = std::min<std::int64_t>(job.target.padded, 128);
   const std::int64_t blocks =
       (job.tiles + job.block_tiles - 1) / job.block_tiles;

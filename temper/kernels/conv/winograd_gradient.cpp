@@ -50,11 +50,7 @@ constexpr std::int64_t kMostPartialFloats = std::int64_t{4} << 20; // 16 MB
 constexpr std::int64_t kMostTileFloats = std::int64_t{5} << 20; // 20 MB
 constexpr std::int64_t kMostParts = 16;
 
-// Outputs are finished by many threads: so many columns and channels a block.
-constexpr std::int64_t kBlockChannels = 64;
-
 struct Blocks {
-  std::int64_t columns; // of x in a block, whole panels
   std::int64_t column_blocks;
   std::int64_t channel_blocks;
 
@@ -63,26 +59,33 @@ struct Blocks {
   }
 };
 
-Blocks blocks_of(const WinogradGradientTable& table, const WinogradJob& job) {
-  Blocks blocks{};
-  blocks.columns = std::max<std::int64_t>(64, table.columns);
-  blocks.column_blocks =
-      (job.source.columns() + blocks.columns - 1) / blocks.columns;
-  blocks.channel_blocks =
-      (job.out_channels + kBlockChannels - 1) / kBlockChannels;
-  return blocks;
+Blocks blocks_of(const WinogradJob& job) {
+  return {
+      (job.source.columns() + kColumnBlock - 1) / kColumnBlock,
+      (job.out_channels + kChannelBlock - 1) / kChannelBlock};
+}
+
+// Room for `tiles` transformed tiles; memory is left to the caller.
+void lay_operands(WinogradGradientJob& job, std::int64_t tiles) {
+  const Blocks blocks = blocks_of(job.forward);
+  job.values_block = odd_cache_lines(tiles * kColumnBlock);
+  job.forward.values_point =
+      odd_cache_lines(blocks.column_blocks * job.values_block);
+  job.outputs_block = odd_cache_lines(tiles * kChannelBlock);
+  job.outputs_point =
+      odd_cache_lines(blocks.channel_blocks * job.outputs_block);
 }
 
 // The outputs of a block, without memory.
 WinogradSums
 block_sums(const WinogradJob& job, const Blocks& blocks, std::int64_t block) {
   WinogradSums sums;
-  sums.column_begin = block / blocks.channel_blocks * blocks.columns;
+  sums.column_begin = block / blocks.channel_blocks * kColumnBlock;
   sums.column_end =
-      std::min(job.source.columns(), sums.column_begin + blocks.columns);
-  sums.channel_begin = block % blocks.channel_blocks * kBlockChannels;
+      std::min(job.source.columns(), sums.column_begin + kColumnBlock);
+  sums.channel_begin = block % blocks.channel_blocks * kChannelBlock;
   sums.channel_end =
-      std::min(job.out_channels, sums.channel_begin + kBlockChannels);
+      std::min(job.out_channels, sums.channel_begin + kChannelBlock);
   return sums;
 }
 
@@ -114,6 +117,7 @@ void sum_by_tiles(
     std::int64_t parts) {
   const int points = points_of(job.forward.tile);
   job.forward.block_tiles = job.forward.source.columns() <= 64 ? 32 : 64;
+  lay_operands(job, job.forward.block_tiles);
   WinogradSums all = all_sums(job.forward, nullptr);
   const std::int64_t part = points * all.point;
   float* memory = scratch(0, static_cast<std::size_t>(parts * part));
@@ -140,19 +144,20 @@ void sum_by_outputs(
     WinogradGradientJob& job) {
   WinogradJob& forward = job.forward;
   const int points = points_of(forward.tile);
-  const std::int64_t each = points * (forward.values_row + job.outputs_row);
+  const Blocks blocks = blocks_of(forward);
+  const std::int64_t each = points *
+      (blocks.column_blocks * kColumnBlock +
+       blocks.channel_blocks * kChannelBlock);
   const std::int64_t rounds =
       (forward.tiles * each + kMostTileFloats - 1) / kMostTileFloats;
   const std::int64_t most = (forward.tiles + rounds - 1) / rounds;
-  forward.values_point = odd_cache_lines(most * forward.values_row);
+  lay_operands(job, most);
   forward.values =
       scratch(1, static_cast<std::size_t>(points * forward.values_point));
-  job.outputs_point = odd_cache_lines(most * job.outputs_row);
   job.outputs =
       scratch(2, static_cast<std::size_t>(points * job.outputs_point));
-  const Blocks blocks = blocks_of(table, forward);
   const std::int64_t block_point =
-      odd_cache_lines(kBlockChannels * blocks.columns);
+      odd_cache_lines(kChannelBlock * kColumnBlock);
   float* kept = rounds == 1
       ? nullptr
       : scratch(
@@ -196,10 +201,8 @@ void winograd_weight_gradient(
   forward.read = x;
   forward.zeros =
       many_zeros(std::max(forward.source.padded, forward.target.padded));
-  forward.values_row = forward.source.columns() + 16;
   job.zeros = forward.zeros;
   job.gradient = y_gradient;
-  job.outputs_row = forward.target.padded + 16;
   job.weight_gradient = weight_gradient;
   const std::int64_t sums =
       points_of(tile) * forward.source.columns() * forward.out_channels;

@@ -10,10 +10,6 @@
 namespace temper::kernels::TEMPER_TARGET {
 namespace {
 
-std::int64_t gradient_odd_lines(std::int64_t count) {
-  return ((count + 15) / 16 | 1) * 16;
-}
-
 template <class Short>
 void read_both(
     const WinogradGradientJob& job,
@@ -30,8 +26,11 @@ void read_both(
           phase,
           forward.read,
           forward.zeros,
-          forward.values + row * forward.values_row +
+          ColumnBlocks{
+              forward.values + row * kColumnBlock,
               phase * forward.source.padded,
+              kColumnBlock,
+              job.values_block},
           forward.values_point);
     tile_to_points<TargetAdjointStep<Short>>(
         forward.target,
@@ -39,7 +38,11 @@ void read_both(
         0,
         job.gradient,
         job.zeros,
-        job.outputs + row * job.outputs_row,
+        ColumnBlocks{
+            job.outputs + row * kChannelBlock,
+            0,
+            kChannelBlock,
+            job.outputs_block},
         job.outputs_point);
   }
 }
@@ -56,16 +59,26 @@ void add_block(
     for (std::int64_t first = sums.column_begin; first < sums.column_end;
          first += kTileColumns) {
       const int vectors = panel_vectors(first, sums.column_end);
-      add_transposed(
-          vectors,
-          channels,
-          tiles,
-          job.outputs + point * job.outputs_point + sums.channel_begin,
-          job.outputs_row,
-          forward.values + point * forward.values_point + first,
-          forward.values_row,
-          sums.at + point * sums.point + (first - sums.column_begin) * channels,
-          std::int64_t{vectors} * kLanes);
+      const std::int64_t wide = std::int64_t{vectors} * kLanes;
+      float* panel =
+          sums.at + point * sums.point + (first - sums.column_begin) * channels;
+      for (std::int64_t channel = sums.channel_begin;
+           channel < sums.channel_end;
+           channel += kChannelBlock) {
+        const std::int64_t left = sums.channel_end - channel;
+        add_transposed(
+            vectors,
+            left < kChannelBlock ? left : kChannelBlock,
+            tiles,
+            job.outputs + point * job.outputs_point +
+                channel / kChannelBlock * job.outputs_block,
+            kChannelBlock,
+            forward.values + point * forward.values_point +
+                first / kColumnBlock * job.values_block + first % kColumnBlock,
+            kColumnBlock,
+            panel + (channel - sums.channel_begin) * wide,
+            wide);
+      }
     }
 }
 
@@ -86,11 +99,8 @@ void sum_private(
   constexpr int kPoints = Short::kIn * Short::kIn;
   WinogradGradientJob job = shared;
   WinogradJob& forward = job.forward;
-  forward.values_point =
-      gradient_odd_lines(forward.block_tiles * forward.values_row);
   forward.values =
       scratch(1, static_cast<std::size_t>(kPoints * forward.values_point));
-  job.outputs_point = gradient_odd_lines(forward.block_tiles * job.outputs_row);
   job.outputs =
       scratch(2, static_cast<std::size_t>(kPoints * job.outputs_point));
   clear_block<Short>(sums);

@@ -70,20 +70,26 @@ struct WinogradJob {
   std::int64_t block_channels = 0;
 };
 
-// The weight gradient: the adjoint of the forward job.
+// The weight gradient: the adjoint of the forward job. Both operands are kept
+// in blocks of columns, [point, block, tile, column in the block], so that a
+// block of outputs reads memory in one run.
+constexpr std::int64_t kColumnBlock = 64; // of x
+constexpr std::int64_t kChannelBlock = 128; // of y's gradient
+
 struct WinogradGradientJob {
   WinogradJob forward; // its read is x; its values hold transformed tiles
+  std::int64_t values_block = 0; // floats from block to block
   const float* gradient = nullptr; // of y
   const float* zeros = nullptr; // for the border of the gradient's tiles
-  float* outputs = nullptr; // transformed gradient: point, tile, channel
+  float* outputs = nullptr; // transformed gradient
   std::int64_t outputs_point = 0;
-  std::int64_t outputs_row = 0;
+  std::int64_t outputs_block = 0;
   float* weight_gradient = nullptr;
 };
 
 // Sums over tiles for a block of outputs, still transformed: point, panel of
 // source columns, output channel, column in the panel. A block begins with a
-// whole panel.
+// whole kColumnBlock and a whole kChannelBlock.
 struct WinogradSums {
   float* at = nullptr;
   std::int64_t point = 0; // floats from point to point

@@ -44,7 +44,7 @@ void read_tile(const WinogradJob& job, std::int64_t tile, float* to) {
         phase,
         job.read,
         job.zeros,
-        to + phase * job.source.padded,
+        ColumnBlocks{to, phase * job.source.padded, job.values_row, 0},
         job.values_point);
 }
 

@@ -76,6 +76,19 @@ struct PointWriter {
   }
 };
 
+// Where the columns of transformed tiles lie: those from `first` on, in blocks.
+struct ColumnBlocks {
+  float* to; // column 0
+  std::int64_t first;
+  std::int64_t width; // columns of a block
+  std::int64_t stride; // floats from block to block
+
+  [[gnu::always_inline]] float* at(std::int64_t channel) const {
+    const std::int64_t column = first + channel;
+    return to + column / width * stride + column % width;
+  }
+};
+
 // Reads one tile of one phase and writes its points, whole vectors of channels.
 template <class Step>
 inline void tile_to_points(
@@ -84,7 +97,7 @@ inline void tile_to_points(
     int phase,
     const float* tensor,
     const float* zeros,
-    float* to,
+    const ColumnBlocks& to,
     std::int64_t point_stride) {
   constexpr int kFrom = Step::kFrom;
   std::int64_t offset[kFrom * kFrom];
@@ -96,11 +109,11 @@ inline void tile_to_points(
   for (; c + kLanes <= side.channels; c += kLanes)
     both_ways<Step>(
         TileReader<kFrom>{pixel, c},
-        PointWriter<Step::kTo>{to + c, point_stride});
+        PointWriter<Step::kTo>{to.at(c), point_stride});
   if (c < side.channels)
     both_ways<Step>(
         TileTailReader<kFrom>{pixel, c, static_cast<int>(side.channels - c)},
-        PointWriter<Step::kTo>{to + c, point_stride});
+        PointWriter<Step::kTo>{to.at(c), point_stride});
 }
 
 template <int kCount>
