@@ -62,4 +62,32 @@ OpPointer make_inverted_residual(const InvertedResidualSpec& spec);
 OpPointer
 make_conv_act_pool(const ConvSpec& conv, Activation act, std::int64_t pool);
 
+// act(x * weight^T + bias) + residual over the last dimension. Inputs: x,
+// weight, bias (or undefined), residual (or undefined).
+OpPointer make_linear(Activation act);
+
+// LayerNorm over the last dimension. Inputs: x, weight, bias.
+OpPointer make_layer_norm(double eps);
+
+// softmax(q k^T * scale [, causal]) v, heads in the second dimension: q, k, v
+// of [batch, heads, tokens, width] with any strides.
+struct AttentionSpec {
+  bool causal = false;
+  std::optional<double> scale; // none: 1 / sqrt(width)
+};
+OpPointer make_attention(const AttentionSpec& spec);
+
+// A pre-norm transformer block:
+//   y = x + proj(attention(qkv(norm1(x)))); y + fc2(act(fc1(norm2(y)))).
+// Inputs: x, norm1 weight, bias, qkv weight, bias, proj weight, bias, norm2
+// weight, bias, fc1 weight, bias, fc2 weight, bias.
+struct TransformerBlockSpec {
+  std::int64_t heads = 1;
+  AttentionSpec attention;
+  double eps1 = 1e-5;
+  double eps2 = 1e-5;
+  Activation act = Activation::kGelu;
+};
+OpPointer make_transformer_block(const TransformerBlockSpec& spec);
+
 } // namespace temper::model

@@ -74,9 +74,11 @@ OpPointer make_fused(const graph::Fusion& fusion) {
       return make_conv_act_pool(
           spec_of(fusion.convolutions.front()), act, fusion.pool);
     case graph::FusionKind::kLinear:
+      return make_linear(act);
     case graph::FusionKind::kLayerNorm:
+      return make_layer_norm(fusion.eps);
     case graph::FusionKind::kAttention:
-      break; // LibTorch's
+      return make_attention({fusion.causal, fusion.scale});
   }
   return nullptr;
 }

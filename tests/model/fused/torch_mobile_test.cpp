@@ -18,8 +18,8 @@ namespace temper::model {
 namespace {
 
 using at::Tensor;
-using Tensors = FusedOp::Tensors;
-using Stock = std::function<Tensor(Tensors&)>;
+using TensorList = FusedOp::Tensors;
+using Stock = std::function<Tensor(TensorList&)>;
 
 void use_torch_threads_in_test() {
   kernels::set_thread_runner(
@@ -46,7 +46,7 @@ Tensor act_by_torch(Activation act, const Tensor& x) {
   }
 }
 
-Tensor norm_by_torch(const NormSpec& spec, const Tensor& x, Tensors& in, std::size_t at) {
+Tensor norm_by_torch(const NormSpec& spec, const Tensor& x, TensorList& in, std::size_t at) {
   return at::batch_norm(
       x,
       in[at],
@@ -71,8 +71,8 @@ Tensor conv_by_torch(const ConvSpec& spec, const Tensor& x, const Tensor& w) {
 }
 
 // Copies that are leaves; running statistics want no gradient.
-Tensors leaves(const Tensors& inputs, at::ScalarType type) {
-  Tensors copies;
+TensorList leaves(const TensorList& inputs, at::ScalarType type) {
+  TensorList copies;
   for (const Tensor& one : inputs)
     copies.push_back(
         one.defined()
@@ -81,14 +81,14 @@ Tensors leaves(const Tensors& inputs, at::ScalarType type) {
   return copies;
 }
 
-struct Outcome {
+struct BlockOutcome {
   Tensor result;
-  Tensors gradients;
-  Tensors inputs; // after the call: buffers may have changed
+  TensorList gradients;
+  TensorList inputs; // after the call: buffers may have changed
 };
 
-Outcome outcome(const Stock& compute, Tensors inputs, const Tensor& gradient) {
-  Outcome found;
+BlockOutcome outcome(const Stock& compute, TensorList inputs, const Tensor& gradient) {
+  BlockOutcome found;
   found.result = compute(inputs);
   found.result.backward(gradient.to(found.result.scalar_type()));
   for (const Tensor& one : inputs)
@@ -98,7 +98,7 @@ Outcome outcome(const Stock& compute, Tensors inputs, const Tensor& gradient) {
 }
 
 // Relative to the truth, or to numbers of about one where the truth is zero.
-double relative_error(const Tensor& found, const Tensor& truth) {
+double distance_to_truth(const Tensor& found, const Tensor& truth) {
   const double size = truth.norm().item<double>() +
       std::sqrt(static_cast<double>(truth.numel()));
   return (found.to(at::kDouble) - truth).norm().item<double>() / size;
@@ -118,8 +118,8 @@ struct Errors {
       const std::string& what) {
     ASSERT_TRUE(found.defined()) << what;
     ASSERT_EQ(found.sizes(), truth.sizes()) << what;
-    ours[what] += std::log(relative_error(found, truth) + 1e-8);
-    stock[what] += std::log(relative_error(by_torch, truth) + 1e-8);
+    ours[what] += std::log(distance_to_truth(found, truth) + 1e-8);
+    stock[what] += std::log(distance_to_truth(by_torch, truth) + 1e-8);
   }
 
   // Twice as far from float64 as LibTorch's float32, and a few roundings.
@@ -134,10 +134,10 @@ struct Errors {
 
 void add_errors(
     Errors& errors,
-    const Tensors& inputs,
-    const Outcome& ours,
-    const Outcome& plain,
-    const Outcome& truth) {
+    const TensorList& inputs,
+    const BlockOutcome& ours,
+    const BlockOutcome& plain,
+    const BlockOutcome& truth) {
   errors.add(ours.result, plain.result, truth.result, "result");
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i].defined()) continue;
@@ -162,28 +162,28 @@ constexpr int kDraws = 5;
 // `draw` makes inputs anew.
 void compare(
     const OpPointer& op,
-    const std::function<Tensors()>& draw,
+    const std::function<TensorList()>& draw,
     const Stock& stock,
     bool every_target = false) {
   std::vector<kernels::Target> targets{kernels::target()};
   if (every_target) targets = kernels::runnable_targets();
   std::vector<Errors> errors(targets.size());
   for (int i = 0; i < kDraws; ++i) {
-    const Tensors inputs = draw();
+    const TensorList inputs = draw();
     ASSERT_TRUE(op->takes(inputs));
     Tensor gradient;
     {
-      Tensors probe = leaves(inputs, at::kDouble);
+      TensorList probe = leaves(inputs, at::kDouble);
       const at::NoGradGuard none;
       gradient = at::randn_like(stock(probe)).to(at::kFloat);
     }
-    const Outcome truth =
+    const BlockOutcome truth =
         outcome(stock, leaves(inputs, at::kDouble), gradient);
-    const Outcome plain = outcome(stock, leaves(inputs, at::kFloat), gradient);
+    const BlockOutcome plain = outcome(stock, leaves(inputs, at::kFloat), gradient);
     for (std::size_t t = 0; t < targets.size(); ++t) {
       kernels::choose_target(targets[t]);
-      const Outcome ours = outcome(
-          [&](Tensors& in) { return apply_fused(op, in); },
+      const BlockOutcome ours = outcome(
+          [&](TensorList& in) { return apply_fused(op, in); },
           leaves(inputs, at::kFloat),
           gradient);
       if (ours.result.dim() == 4) {
@@ -206,7 +206,7 @@ Tensor wanting(const Tensor& tensor) {
 }
 
 // Norm weight, bias, running mean and variance.
-void add_norm(Tensors& inputs, std::int64_t channels) {
+void add_norm(TensorList& inputs, std::int64_t channels) {
   inputs.push_back(wanting(at::rand({channels}) + 0.5));
   inputs.push_back(wanting(at::randn({channels})));
   inputs.push_back(at::randn({channels}));
@@ -237,13 +237,13 @@ TEST_F(FusedMobile, NormActIsAsExactAsLibTorch) {
       for (const bool residual : {false, true}) {
         const NormSpec spec{0.1, 1e-5, training};
         const auto draw = [&] {
-          Tensors inputs{wanting(at::randn({3, 20, 7, 5}) * 2 + 1)};
+          TensorList inputs{wanting(at::randn({3, 20, 7, 5}) * 2 + 1)};
           add_norm(inputs, 20);
           inputs.push_back(
               residual ? wanting(at::randn({3, 20, 7, 5})) : Tensor());
           return inputs;
         };
-        compare(make_norm_act(spec, act), draw, [&](Tensors& in) {
+        compare(make_norm_act(spec, act), draw, [&](TensorList& in) {
           Tensor y = norm_by_torch(spec, in[0], in, 1);
           if (in[5].defined()) y = y + in[5];
           return act_by_torch(act, y);
@@ -254,9 +254,9 @@ TEST_F(FusedMobile, NormActIsAsExactAsLibTorch) {
 TEST_F(FusedMobile, NormActTakesRowsAndAffineFreeNorms) {
   const NormSpec spec{0.3, 1e-3, true};
   const auto draw = [] {
-    return Tensors{wanting(at::randn({33, 19})), {}, {}, {}, {}, {}};
+    return TensorList{wanting(at::randn({33, 19})), {}, {}, {}, {}, {}};
   };
-  compare(make_norm_act(spec, Activation::kRelu), draw, [&](Tensors& in) {
+  compare(make_norm_act(spec, Activation::kRelu), draw, [&](TensorList& in) {
     return at::relu(norm_by_torch(spec, in[0], in, 1));
   });
 }
@@ -264,12 +264,12 @@ TEST_F(FusedMobile, NormActTakesRowsAndAffineFreeNorms) {
 TEST_F(FusedMobile, NormActKeepsItsDigitsFarFromZero) {
   const NormSpec spec{0.1, 1e-5, true};
   const auto draw = [] {
-    Tensors inputs{wanting(at::randn({8, 16, 9, 9}) + 300)};
+    TensorList inputs{wanting(at::randn({8, 16, 9, 9}) + 300)};
     add_norm(inputs, 16);
     inputs.push_back({});
     return inputs;
   };
-  compare(make_norm_act(spec, Activation::kNone), draw, [&](Tensors& in) {
+  compare(make_norm_act(spec, Activation::kNone), draw, [&](TensorList& in) {
     return norm_by_torch(spec, in[0], in, 1);
   });
 }
@@ -294,7 +294,7 @@ void compare_conv(
   const auto draw = [&] {
     Tensor x = at::randn({c.images, c.channels, c.height, c.width});
     if (x_wants) x = wanting(x);
-    Tensors inputs{
+    TensorList inputs{
         x,
         wanting(at::randn(
             {c.outputs, c.channels / c.groups, c.kernel, c.kernel}))};
@@ -307,7 +307,7 @@ void compare_conv(
   compare(
       make_conv_norm_act(conv, spec, act),
       draw,
-      [&](Tensors& in) {
+      [&](TensorList& in) {
         Tensor y =
             norm_by_torch(spec, conv_by_torch(conv, in[0], in[1]), in, 2);
         if (in[6].defined()) y = y + in[6];
@@ -365,8 +365,8 @@ InvertedResidualSpec block_spec(
   return spec;
 }
 
-Tensors block_inputs(const BlockCase& c) {
-  Tensors inputs{wanting(at::randn({c.images, c.channels, c.side, c.side}))};
+TensorList block_inputs(const BlockCase& c) {
+  TensorList inputs{wanting(at::randn({c.images, c.channels, c.side, c.side}))};
   const auto add = [&](at::IntArrayRef sizes) {
     inputs.push_back(wanting(at::randn(sizes) * 0.3));
     add_norm(inputs, sizes[0]);
@@ -377,7 +377,7 @@ Tensors block_inputs(const BlockCase& c) {
   return inputs;
 }
 
-Tensor block_by_torch(const InvertedResidualSpec& spec, Tensors& in) {
+Tensor block_by_torch(const InvertedResidualSpec& spec, TensorList& in) {
   Tensor y = in[0];
   std::size_t at = 1;
   if (spec.expand) {
@@ -419,7 +419,7 @@ TEST_F(FusedMobile, InvertedResidualIsAsExactAsLibTorch) {
       compare(
           make_inverted_residual(spec),
           [&] { return block_inputs(c); },
-          [&](Tensors& in) { return block_by_torch(spec, in); },
+          [&](TensorList& in) { return block_by_torch(spec, in); },
           true);
     }
   for (const Activation act : kEvery) {
@@ -428,15 +428,15 @@ TEST_F(FusedMobile, InvertedResidualIsAsExactAsLibTorch) {
     compare(
         make_inverted_residual(spec),
         [] { return block_inputs(kBlocks[1]); },
-        [&](Tensors& in) { return block_by_torch(spec, in); });
+        [&](TensorList& in) { return block_by_torch(spec, in); });
   }
 }
 
 TEST_F(FusedMobile, TakesAnyStrides) {
   const InvertedResidualSpec spec =
       block_spec(kBlocks[1], Activation::kRelu6, Activation::kNone, true);
-  const Tensors inputs = block_inputs(kBlocks[1]);
-  Tensors turned = inputs;
+  const TensorList inputs = block_inputs(kBlocks[1]);
+  TensorList turned = inputs;
   turned[0] = wanting(
       inputs[0].detach().permute({0, 1, 3, 2}).contiguous().permute(
           {0, 1, 3, 2}));
@@ -458,14 +458,14 @@ TEST_F(FusedMobile, SameBitsForAnyNumberOfThreads) {
   for (const BlockCase& c : kBlocks) {
     const InvertedResidualSpec spec =
         block_spec(c, Activation::kRelu6, Activation::kNone, true);
-    const Tensors inputs = block_inputs(c);
+    const TensorList inputs = block_inputs(c);
     const OpPointer op = make_inverted_residual(spec);
-    Outcome first;
+    BlockOutcome first;
     for (const int threads : {1, 2}) {
       at::set_num_threads(threads);
       torch::manual_seed(1);
-      const Outcome now = outcome(
-          [&](Tensors& in) { return apply_fused(op, in); },
+      const BlockOutcome now = outcome(
+          [&](TensorList& in) { return apply_fused(op, in); },
           leaves(inputs, at::kFloat),
           at::ones({1}).expand_as(apply_fused(op, leaves(inputs, at::kFloat))));
       if (threads == 1) first = now;
@@ -483,7 +483,7 @@ TEST_F(FusedMobile, WithoutGradientsTheResultIsTheSame) {
   for (const BlockCase& c : kBlocks) {
     const InvertedResidualSpec spec =
         block_spec(c, Activation::kRelu6, Activation::kNone, false);
-    const Tensors inputs = block_inputs(c);
+    const TensorList inputs = block_inputs(c);
     const OpPointer op = make_inverted_residual(spec);
     const Tensor with = apply_fused(op, inputs);
     const at::NoGradGuard none;
@@ -495,17 +495,17 @@ TEST_F(FusedMobile, DeclinesWhatTheKernelsDoNotCompute) {
   const InvertedResidualSpec spec =
       block_spec(kBlocks[0], Activation::kRelu6, Activation::kNone, true);
   const OpPointer op = make_inverted_residual(spec);
-  const Tensors inputs = block_inputs(kBlocks[0]);
+  const TensorList inputs = block_inputs(kBlocks[0]);
   EXPECT_TRUE(op->takes(inputs));
   for (const auto type : {at::kDouble, at::kBFloat16}) {
-    Tensors other = inputs;
+    TensorList other = inputs;
     other[0] = inputs[0].detach().to(type);
     EXPECT_FALSE(op->takes(other));
   }
-  Tensors empty = inputs;
+  TensorList empty = inputs;
   empty[0] = at::empty({0, 16, 12, 12});
   EXPECT_FALSE(op->takes(empty));
-  Tensors wrong = inputs;
+  TensorList wrong = inputs;
   wrong[0] = at::randn({4, 17, 12, 12});
   EXPECT_FALSE(op->takes(wrong));
   const NormSpec norm;
