@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "temper/base/error.h"
+#include "temper/base/text.h"
 #include "temper/config/fields.h"
 #include "temper/config/json_value.h"
 #include "temper/config/print.h"
@@ -17,7 +18,6 @@ namespace {
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::Not;
 
 Config from(const std::string& toml) {
   return load_text(toml, "net.toml", {}).config;
@@ -264,16 +264,23 @@ TEST(Config, OneNameOrAListOfThem) {
         << bad;
 }
 
-// Runs of before have the line in their config.toml.
-TEST(Config, ARetiredKeyIsReadOverAndNoLongerThere) {
-  const Config config = from("seed = 3\nkernels = \"auto\"\n");
-  EXPECT_EQ(config.seed, 3);
-  EXPECT_THAT(to_toml(config), Not(HasSubstr("kernels")));
+// Runs of before have auto in their config.toml.
+TEST(Config, KernelsAreAutoOrOneOfTheirNamesAndWrittenAgain) {
+  EXPECT_EQ(from("seed = 3\n").kernels, "auto");
+  for (const char* name : {"auto", "stock", "fused"}) {
+    const std::string line = cat("kernels = \"", name, "\"\n");
+    const Config config = from(cat("seed = 3\n", line));
+    EXPECT_EQ(config.seed, 3);
+    EXPECT_EQ(config.kernels, name);
+    EXPECT_EQ(with(cat("kernels=", name)).kernels, name);
+    EXPECT_THAT(to_toml(config), HasSubstr(line));
+  }
   EXPECT_THAT(
       message([] { from("kernels = \"fast\"\n"); }),
-      HasSubstr("no key kernels"));
+      HasSubstr("is not one of auto, stock, fused (net.toml line 1)"));
   EXPECT_THAT(
-      message([] { with("kernels=auto"); }), HasSubstr("no key kernels"));
+      message([] { with("kernels=fast"); }),
+      HasSubstr("is not one of auto, stock, fused"));
 }
 
 TEST(Config, AValueWhereASectionStandsAndTheReverse) {

@@ -9,6 +9,8 @@
 #include <mutex>
 #include <thread>
 
+#include "tests/emulator.h"
+
 namespace temper::machine {
 namespace {
 
@@ -39,7 +41,10 @@ TEST(Stacks, EveryThreadHasOneAndNoneIsDisturbed) {
 
   ASSERT_GE(stacks.size(), 4U);
   int deep = 0;
+  // An emulator has a thread of its own, which is deaf to our signals.
+  int deaf = tests::emulated() ? 1 : 0;
   for (const auto& stack : stacks) {
+    if (stack.frames.empty() && deaf-- > 0) continue;
     EXPECT_FALSE(stack.frames.empty()) << stack.name;
     if (stack.frames.size() >= 2) ++deep;
   }

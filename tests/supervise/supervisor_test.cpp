@@ -14,6 +14,7 @@
 #include "temper/base/text.h"
 #include "temper/journal/journal.h"
 #include "temper/journal/restart_log.h"
+#include "tests/emulator.h"
 #include "tests/temp_folder.h"
 
 namespace temper::supervise {
@@ -251,6 +252,7 @@ TEST_F(Supervised, WhatDiesWhileItIsToStopStaysDown) {
 }
 
 TEST_F(Supervised, AProgramThatIsNotThereIsAnError) {
+  if (tests::emulated()) GTEST_SKIP() << "the emulator hides it";
   assignment_.program = [&] { return folder_.text("nothing"); };
   EXPECT_THROW(run("exit 0"), Error);
 }

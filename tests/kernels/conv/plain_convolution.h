@@ -98,7 +98,8 @@ inline double relative_error(const Floats& found, const Doubles& exact) {
   double difference = 0;
   double length = 0;
   for (std::size_t i = 0; i < exact.size(); ++i) {
-    difference += (found[i] - exact[i]) * (found[i] - exact[i]);
+    const double off = double{found[i]} - exact[i];
+    difference += off * off;
     length += exact[i] * exact[i];
   }
   return std::sqrt(difference / (length > 0 ? length : 1));
