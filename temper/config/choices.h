@@ -15,7 +15,7 @@ enum class Layout { contiguous, channels_last };
 const char* to_text(Layout layout);
 std::optional<Layout> layout_from_text(std::string_view text);
 
-// Whose code computes a step on a CPU: LibTorch's operators one by one, or
+// The code that computes a step on a CPU: LibTorch's operators one by one, or
 // kernels of our own for groups of them.
 enum class Kernels { stock, fused };
 const char* to_text(Kernels kernels);

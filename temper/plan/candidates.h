@@ -32,7 +32,7 @@ struct Requests {
 
 Requests requests_of(const config::Config& config);
 
-// What of the model and its data decides which settings make sense.
+// The traits of a model and its data that decide which settings make sense.
 struct ModelTraits {
   bool images = true; // there are channels that can be last
   bool fusable = false; // temper's kernels compute some of its operators

@@ -15,7 +15,7 @@ constexpr std::size_t kX = 0;
 constexpr std::size_t kFirstOwn = 1; // weight, then four of the BatchNorm
 constexpr std::size_t kResidual = 6;
 
-bool is_pointwise(const Fusion& fusion) {
+bool is_pointwise_layer(const Fusion& fusion) {
   const FusedConvolution& convolution = fusion.convolutions.front();
   const std::array<std::int64_t, 2> ones{1, 1};
   return convolution.kernel == ones && convolution.stride == ones &&
@@ -49,14 +49,15 @@ class Blocks {
   };
   std::optional<Block> ending_at(std::size_t last) const {
     const Fusion& project = layers_[last];
-    if (project.kind != FusionKind::kConvNormAct || !is_pointwise(project))
+    if (project.kind != FusionKind::kConvNormAct ||
+        !is_pointwise_layer(project))
       return std::nullopt;
     const auto middle = part_before(project);
     if (!middle || !is_depthwise(view_, layers_[*middle])) return std::nullopt;
     const Fusion& depthwise = layers_[*middle];
     Block block;
     const auto first = part_before(depthwise);
-    if (first && is_pointwise(layers_[*first]) &&
+    if (first && is_pointwise_layer(layers_[*first]) &&
         layers_[*first].inputs[kResidual].empty() &&
         layers_[*first].act == depthwise.act)
       block.parts.push_back(*first);

@@ -74,7 +74,7 @@ struct Fusions {
   std::string report;
 };
 
-// What stands in the graph, whichever mode it is in. No node is in two groups.
+// The groups of a graph, whichever mode it is in. No node is in two groups.
 // Between a group's first and last node nobody changes what it reads, and
 // nobody outside reads what it makes before its end.
 Fusions find_fusions(const Graph& graph);

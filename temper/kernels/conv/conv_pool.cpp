@@ -57,7 +57,7 @@ ConvPoolJob pool_job(const ConvShape& shape, const float* x) {
   return job;
 }
 
-std::int64_t chunks_of(const ConvPoolJob& job, std::int64_t most) {
+std::int64_t pool_chunks(const ConvPoolJob& job, std::int64_t most) {
   const std::int64_t rows = job.shape.batch * job.pooled_height;
   const std::int64_t work = rows * job.pooled_width * 36 *
       job.shape.in_channels * job.shape.out_channels;
@@ -97,7 +97,7 @@ void conv_pool_forward(
   job.bias = padded_bias;
   job.pooled = pooled;
   job.index = index;
-  const std::int64_t chunks = chunks_of(job, kMostForwardChunks);
+  const std::int64_t chunks = pool_chunks(job, kMostForwardChunks);
   for_each_chunk(chunks, [&](std::int64_t chunk) {
     const ChunkRange rows =
         chunk_range(shape.batch * job.pooled_height, 1, chunks, chunk);
@@ -116,7 +116,7 @@ void conv_pool_weight_gradient(
   ConvPoolJob job = pool_job(shape, x);
   job.chosen = index;
   job.gradient = pooled_gradient;
-  const std::int64_t chunks = chunks_of(job, kMostGradientChunks);
+  const std::int64_t chunks = pool_chunks(job, kMostGradientChunks);
   const std::int64_t row_floats = table.row_floats(shape);
   const std::int64_t channels = shape.out_channels;
   const std::int64_t part = channels * (row_floats + 1);

@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-#include "temper/kernels/conv/shape.h"
+#include "temper/kernels/conv_shape.h"
 
 namespace temper::kernels {
 
@@ -18,8 +18,8 @@ namespace temper::kernels {
 // has half of each, rounded down.
 bool conv_pool_takes(const ConvShape& shape);
 
-// What an index byte says: which of the cell's four pixels is the largest, row
-// by row, or that ReLU let nothing through.
+// An index byte says which of the cell's four pixels is the largest, row by
+// row, or that ReLU let nothing through.
 constexpr std::uint8_t kPoolDead = 4;
 
 // `bias` may be null. Without `relu`, the convolution is pooled as it is.

@@ -325,7 +325,7 @@ void add_all_channels(
         bias_sums == nullptr ? nullptr : bias_sums + c);
 }
 
-void add_block(
+void add_pooled_block(
     const ConvPoolJob& job,
     const float* taps,
     std::int64_t row_floats,
@@ -377,7 +377,7 @@ void sum_pooled_gradient(
       const std::int64_t left = job.pooled_width - column;
       const std::int64_t count = left < kPixelsAtOnce ? left : kPixelsAtOnce;
       lay_out(rows, job.shape.in_channels, column, count, row_floats, taps);
-      add_block(
+      add_pooled_block(
           job,
           taps,
           row_floats,

@@ -2,7 +2,7 @@
 // unit. Each runs on one thread; conv_pool.cpp cuts the work and hands it out.
 #pragma once
 
-#include "temper/kernels/conv/shape.h"
+#include "temper/kernels/conv_shape.h"
 
 namespace temper::kernels {
 

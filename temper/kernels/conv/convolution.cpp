@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "temper/kernels/conv/gather.h"
-#include "temper/kernels/conv/winograd.h"
+#include "temper/kernels/winograd/winograd.h"
 
 namespace temper::kernels {
 namespace {

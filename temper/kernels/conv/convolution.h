@@ -2,7 +2,7 @@
 // most 3x3, gathered rows for the rest and for small planes.
 #pragma once
 
-#include "temper/kernels/conv/shape.h"
+#include "temper/kernels/conv_shape.h"
 
 namespace temper::kernels {
 

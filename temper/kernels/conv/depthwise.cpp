@@ -29,30 +29,26 @@ extern const DepthwiseTable depthwise_table;
 
 namespace {
 
-const DepthwiseTable& table() {
-  static const PerTarget<DepthwiseTable> tables{
-      &baseline::depthwise_table,
+const DepthwiseTable& depthwise_table_in_use() {
+  static const PerTarget<DepthwiseTable> tables {
+    &baseline::depthwise_table,
 #if defined(__x86_64__)
-      &avx2::depthwise_table,
-      &avx512::depthwise_table,
-      nullptr
+        &avx2::depthwise_table, &avx512::depthwise_table, nullptr
 #elif defined(__aarch64__)
-      nullptr,
-      nullptr,
-      &neon::depthwise_table
+        nullptr, nullptr, &neon::depthwise_table
 #endif
   };
   return tables.in_use();
 }
 
-constexpr int kPackedSlot = 9;
-constexpr std::int64_t kMostChunks = 16;
-constexpr std::int64_t kChunkNumbers = 16384; // of the input
+constexpr int kPackedTapsSlot = 9;
+constexpr std::int64_t kMostDepthwiseChunks = 16;
+constexpr std::int64_t kDepthwiseChunkNumbers = 16384; // of the input
 // Channels are cut where no vector unit and no cache line is cut.
 constexpr std::int64_t kChannelGrain = 64;
 
 // Images first; channels where images are few.
-struct Cut {
+struct DepthwiseCut {
   std::int64_t image_chunks = 1;
   std::int64_t channel_chunks = 1;
   std::int64_t images = 0;
@@ -80,20 +76,20 @@ struct Cut {
   }
 };
 
-Cut cut(const DepthwiseShape& shape, std::int64_t lanes) {
-  Cut found;
+DepthwiseCut cut_depthwise(const DepthwiseShape& shape, std::int64_t lanes) {
+  DepthwiseCut found;
   found.images = shape.images;
   found.channels = shape.channels;
   found.lanes = lanes;
   const std::int64_t numbers =
       shape.images * shape.height * shape.width * shape.channels;
-  const std::int64_t worth =
-      std::clamp<std::int64_t>(numbers / kChunkNumbers, 1, kMostChunks);
+  const std::int64_t worth = std::clamp<std::int64_t>(
+      numbers / kDepthwiseChunkNumbers, 1, kMostDepthwiseChunks);
   found.image_chunks = std::min(worth, shape.images);
   const std::int64_t grains =
       (shape.channels + kChannelGrain - 1) / kChannelGrain;
-  found.channel_chunks = std::min(
-      (worth + found.image_chunks - 1) / found.image_chunks, grains);
+  found.channel_chunks =
+      std::min((worth + found.image_chunks - 1) / found.image_chunks, grains);
   return found;
 }
 
@@ -106,11 +102,12 @@ std::int64_t packed_floats(const DepthwiseShape& shape, std::int64_t lanes) {
       shape.kernel;
 }
 
-const float* packed_weight(
+const float* packed_taps(
     const DepthwiseTable& simd,
     const DepthwiseShape& shape,
     const float* weight) {
-  float* packed = scratch(kPackedSlot, size(packed_floats(shape, simd.lanes)));
+  float* packed =
+      scratch(kPackedTapsSlot, size(packed_floats(shape, simd.lanes)));
   simd.pack(shape, weight, packed);
   return packed;
 }
@@ -136,10 +133,10 @@ void add_weights(
 } // namespace
 
 void depthwise_forward(const DepthwiseForward& job) {
-  const DepthwiseTable& simd = table();
+  const DepthwiseTable& simd = depthwise_table_in_use();
   const DepthwiseShape& shape = job.shape;
-  const Cut pieces = cut(shape, simd.lanes);
-  const float* packed = packed_weight(simd, shape, job.weight);
+  const DepthwiseCut pieces = cut_depthwise(shape, simd.lanes);
+  const float* packed = packed_taps(simd, shape, job.weight);
   const std::int64_t run = kMomentRuns * shape.channels;
   std::vector<double> parts(
       job.moments == nullptr ? 0 : size(pieces.image_chunks * run));
@@ -167,10 +164,10 @@ void depthwise_forward(const DepthwiseForward& job) {
 }
 
 void depthwise_backward(const DepthwiseBackward& job) {
-  const DepthwiseTable& simd = table();
+  const DepthwiseTable& simd = depthwise_table_in_use();
   const DepthwiseShape& shape = job.shape;
-  const Cut pieces = cut(shape, simd.lanes);
-  const float* packed = packed_weight(simd, shape, job.weight);
+  const DepthwiseCut pieces = cut_depthwise(shape, simd.lanes);
+  const float* packed = packed_taps(simd, shape, job.weight);
   const std::int64_t weights_run = packed_floats(shape, simd.lanes);
   const std::int64_t run = kGradientRuns * shape.channels;
   std::vector<double> weights(size(pieces.image_chunks * weights_run));

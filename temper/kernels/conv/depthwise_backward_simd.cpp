@@ -12,8 +12,6 @@
 namespace temper::kernels::TEMPER_TARGET {
 namespace {
 
-constexpr std::int64_t kFloatRows = 64;
-
 // One vector of channels of a dY row into a ring.
 struct FillGradient {
   NormGradient norm; // of the vector's channels, at the row
@@ -74,9 +72,8 @@ struct Meet {
   static constexpr int kPadding = (kKernel - 1) / 2;
 
   template <int kPhase>
-  [[gnu::always_inline]] void pixel(
-      std::int64_t w,
-      Vec (&sums)[kRows][kKernel]) const {
+  [[gnu::always_inline]] void pixel(std::int64_t w, Vec (&sums)[kRows][kKernel])
+      const {
     const Vec at = load(x + (w + kPhase) * kLanes);
     Vec gradient = {};
 #pragma GCC unroll 5
@@ -192,8 +189,8 @@ struct BackwardPiece {
       std::int64_t v,
       std::int64_t count) const {
     const DepthwiseShape& shape = job.shape;
-    const std::int64_t at = (image * shape.out_height() + oh) *
-        shape.out_width() * shape.channels;
+    const std::int64_t at =
+        (image * shape.out_height() + oh) * shape.out_width() * shape.channels;
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t c = (v + i) * kLanes;
       NormGradient norm = job.after;
@@ -284,8 +281,7 @@ struct BackwardPiece {
   }
 
   void drain_sums(std::int64_t v, std::int64_t count) const {
-    drain(
-        count * kTaps * kLanes, products, weights + v * kTaps * kLanes);
+    drain(count * kTaps * kLanes, products, weights + v * kTaps * kLanes);
     if (job.sums == nullptr) return;
     const std::int64_t begin = v * kLanes;
     const std::int64_t rest = job.shape.channels - begin;
@@ -339,11 +335,10 @@ struct BackwardPiece {
     const std::int64_t floats = most * ring.count * ring.row_floats();
     ring.memory = scratch(0, static_cast<std::size_t>(floats));
     clear(floats, ring.memory);
-    row_x = scratch(
-        1, static_cast<std::size_t>(2 * job.shape.width * kLanes));
+    row_x = scratch(1, static_cast<std::size_t>(2 * job.shape.width * kLanes));
     row_gradient = row_x + job.shape.width * kLanes;
-    products = scratch(
-        2, static_cast<std::size_t>(most * (kTaps + 2) * kLanes));
+    products =
+        scratch(2, static_cast<std::size_t>(most * (kTaps + 2) * kLanes));
     clear_parts();
     for (std::int64_t v = piece.vector_begin; v < piece.vector_end; v += most) {
       const std::int64_t rest = piece.vector_end - v;
@@ -353,14 +348,13 @@ struct BackwardPiece {
 };
 
 template <int kKernel, int kStride>
-void backward_piece(
+void run_backward_piece(
     const DepthwiseBackward& job,
     const float* packed,
     const DepthwisePiece& piece,
     double* weights,
     double* parts) {
-  BackwardPiece<kKernel, kStride> work{
-      job, packed, piece, weights, parts, {}};
+  BackwardPiece<kKernel, kStride> work{job, packed, piece, weights, parts, {}};
   work.run();
 }
 
@@ -374,13 +368,13 @@ void depthwise_backward_piece(
     double* parts) {
   if (job.shape.kernel == 3) {
     if (job.shape.stride == 1)
-      backward_piece<3, 1>(job, packed, piece, weights, parts);
+      run_backward_piece<3, 1>(job, packed, piece, weights, parts);
     else
-      backward_piece<3, 2>(job, packed, piece, weights, parts);
+      run_backward_piece<3, 2>(job, packed, piece, weights, parts);
   } else if (job.shape.stride == 1) {
-    backward_piece<5, 1>(job, packed, piece, weights, parts);
+    run_backward_piece<5, 1>(job, packed, piece, weights, parts);
   } else {
-    backward_piece<5, 2>(job, packed, piece, weights, parts);
+    run_backward_piece<5, 2>(job, packed, piece, weights, parts);
   }
 }
 

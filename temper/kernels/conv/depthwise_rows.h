@@ -1,11 +1,12 @@
-// What both passes of a depthwise convolution share: rows of an image as a few
+// The part that both passes of a depthwise convolution share: rows of an image
+// as a few
 // vectors of channels, with zeros around, in memory that stays in the cache.
 // For files named *_simd.cpp.
 //
 // A block is some vectors of channels. Its rows lie as [vectors, ring of rows,
 // padded width, lanes], so that a kernel's taps are at constant distances; the
-// columns of padding are zero and stay so. Rows outside the image are left out of
-// the sums.
+// columns of padding are zero and stay so. Rows outside the image are left out
+// of the sums.
 #pragma once
 
 #include "temper/kernels/conv/depthwise_table.h"
@@ -35,10 +36,8 @@ constexpr std::int64_t ring_count(std::int64_t kernel) {
 
 // Vectors of channels that are taken through at once: 64 channels, or more of
 // narrow images, as long as their rows fit a first-level cache.
-[[gnu::always_inline]] inline std::int64_t block_vectors(
-    std::int64_t kernel,
-    std::int64_t width,
-    std::int64_t vectors) {
+[[gnu::always_inline]] inline std::int64_t
+block_vectors(std::int64_t kernel, std::int64_t width, std::int64_t vectors) {
   const std::int64_t row = (width + kernel - 1) * kLanes * ring_count(kernel);
   const std::int64_t fit = 4096 / row;
   const std::int64_t least = 64 / kLanes;

@@ -7,9 +7,6 @@
 namespace temper::kernels::TEMPER_TARGET {
 namespace {
 
-// Float sums of this many rows of an image go into the sums in double.
-constexpr std::int64_t kFloatRows = 64;
-
 // Window rows that lie in the image, one after another in the kernel.
 struct Window {
   const float* rows[5];
@@ -99,7 +96,7 @@ struct OutputRow {
 };
 
 template <int kKernel, int kStride>
-struct ForwardPiece {
+struct DepthwiseForwardPiece {
   const DepthwiseForward& job;
   const float* packed;
   const DepthwisePiece& piece;
@@ -117,8 +114,8 @@ struct ForwardPiece {
       std::int64_t v,
       std::int64_t count) const {
     const DepthwiseShape& shape = job.shape;
-    const float* x = job.x +
-        (image * shape.height + h) * shape.width * shape.channels;
+    const float* x =
+        job.x + (image * shape.height + h) * shape.width * shape.channels;
     for (std::int64_t i = 0; i < count; ++i)
       FillAffine{
           from_channel(job.before, (v + i) * kLanes),
@@ -143,8 +140,8 @@ struct ForwardPiece {
     const std::int64_t room = shape.height - top;
     window.count = (room < kKernel ? room : kKernel) - window.first;
     const std::int64_t out_width = shape.out_width();
-    float* y = job.y +
-        (image * shape.out_height() + oh) * out_width * shape.channels;
+    float* y =
+        job.y + (image * shape.out_height() + oh) * out_width * shape.channels;
     for (std::int64_t i = 0; i < count; ++i) {
       for (std::int64_t k = 0; k < window.count; ++k)
         window.rows[k] = ring.row(i, top + window.first + k);
@@ -164,13 +161,11 @@ struct ForwardPiece {
   }
 
   // From the block's first row.
-  void take_pivots(
-      std::int64_t image,
-      std::int64_t v,
-      std::int64_t count) const {
+  void take_pivots(std::int64_t image, std::int64_t v, std::int64_t count)
+      const {
     const DepthwiseShape& shape = job.shape;
-    const float* y = job.y +
-        image * shape.out_height() * shape.out_width() * shape.channels;
+    const float* y =
+        job.y + image * shape.out_height() * shape.out_width() * shape.channels;
     const std::int64_t begin = v * kLanes;
     const std::int64_t stop = (v + count) * kLanes;
     const std::int64_t end = stop < shape.channels ? stop : shape.channels;
@@ -242,25 +237,26 @@ struct ForwardPiece {
 };
 
 template <int kKernel, int kStride>
-void forward_piece(
+void run_forward_piece(
     const DepthwiseForward& job,
     const float* packed,
     const DepthwisePiece& piece,
     double* parts) {
-  ForwardPiece<kKernel, kStride> work{job, packed, piece, parts, {}};
+  DepthwiseForwardPiece<kKernel, kStride> work{job, packed, piece, parts, {}};
   work.run();
 }
 
-void forward(
+void depthwise_forward_piece(
     const DepthwiseForward& job,
     const float* packed,
     const DepthwisePiece& piece,
     double* parts) {
   if (job.shape.kernel == 3)
-    return job.shape.stride == 1 ? forward_piece<3, 1>(job, packed, piece, parts)
-                                 : forward_piece<3, 2>(job, packed, piece, parts);
-  job.shape.stride == 1 ? forward_piece<5, 1>(job, packed, piece, parts)
-                        : forward_piece<5, 2>(job, packed, piece, parts);
+    return job.shape.stride == 1
+        ? run_forward_piece<3, 1>(job, packed, piece, parts)
+        : run_forward_piece<3, 2>(job, packed, piece, parts);
+  job.shape.stride == 1 ? run_forward_piece<5, 1>(job, packed, piece, parts)
+                        : run_forward_piece<5, 2>(job, packed, piece, parts);
 }
 
 void pack(const DepthwiseShape& shape, const float* weight, float* packed) {
@@ -275,6 +271,9 @@ void pack(const DepthwiseShape& shape, const float* weight, float* packed) {
 
 extern const DepthwiseTable depthwise_table;
 const DepthwiseTable depthwise_table = {
-    kLanes, pack, forward, depthwise_backward_piece};
+    kLanes,
+    pack,
+    depthwise_forward_piece,
+    depthwise_backward_piece};
 
 } // namespace temper::kernels::TEMPER_TARGET

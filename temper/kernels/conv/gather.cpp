@@ -45,10 +45,11 @@ const GatherTable& gather_table_in_use() {
 #endif
 }
 
-constexpr std::int64_t kMostChunks = 64;
+constexpr std::int64_t kMostGatherChunks = 64;
 constexpr std::int64_t kManyThreads = 16;
 constexpr std::int64_t kBlockFloats = 64 << 10; // of a gathered block: 256 KB
-constexpr std::int64_t kMostPartialFloats = std::int64_t{4} << 20; // 16 MB
+constexpr std::int64_t kMostGatherPartialFloats = std::int64_t{4}
+    << 20; // 16 MB
 // Less work than this is not worth a second thread.
 constexpr std::int64_t kFewProducts = 1 << 20;
 
@@ -78,7 +79,7 @@ void convolve_chunks(
   const std::int64_t panels = ceil_divided(
       ceil_divided(channels, table.lanes) * table.lanes, table.columns);
   const std::int64_t row_chunks =
-      little ? 1 : std::min(job.blocks, kMostChunks);
+      little ? 1 : std::min(job.blocks, kMostGatherChunks);
   const std::int64_t parts = little || row_chunks >= kManyThreads
       ? 1
       : std::min(panels, ceil_divided(kManyThreads, row_chunks));
@@ -228,7 +229,7 @@ void gather_weight_gradient(
       ? 1
       : std::clamp<std::int64_t>(
             std::min(
-                kMostPartialFloats / std::max<std::int64_t>(part, 1),
+                kMostGatherPartialFloats / std::max<std::int64_t>(part, 1),
                 job.blocks / 2),
             1,
             kManyThreads);
@@ -283,7 +284,7 @@ void sum_channels(
   const GatherTable& table = gather_table_in_use();
   const std::int64_t chunks = rows * channels < kFewProducts
       ? 1
-      : std::min(kMostChunks, ceil_divided(rows, kFewestRows));
+      : std::min(kMostGatherChunks, ceil_divided(rows, kFewestRows));
   std::vector<double> sums(static_cast<std::size_t>(chunks * channels), 0.0);
   for_each_chunk(chunks, [&](std::int64_t chunk) {
     const ChunkRange range = chunk_range(rows, 1, chunks, chunk);

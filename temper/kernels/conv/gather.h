@@ -6,7 +6,7 @@
 // for the weight gradient at most 16 MB of partial sums or one gradient.
 #pragma once
 
-#include "temper/kernels/conv/shape.h"
+#include "temper/kernels/conv_shape.h"
 
 namespace temper::kernels {
 

@@ -116,7 +116,7 @@ plan_axes(const Axis& rows, const Axis& columns, std::int64_t batch) {
   return plan;
 }
 
-Axis rows_of(const ConvShape& shape) {
+Axis height_axis(const ConvShape& shape) {
   return {
       shape.in_height,
       shape.out_height(),
@@ -126,7 +126,7 @@ Axis rows_of(const ConvShape& shape) {
       false};
 }
 
-Axis columns_of(const ConvShape& shape) {
+Axis width_axis(const ConvShape& shape) {
   return {
       shape.in_width,
       shape.out_width(),
@@ -145,7 +145,8 @@ Axis transposed(Axis axis) {
 } // namespace
 
 GatherPlan plan_forward(const ConvShape& shape) {
-  GatherPlan plan = plan_axes(rows_of(shape), columns_of(shape), shape.batch);
+  GatherPlan plan =
+      plan_axes(height_axis(shape), width_axis(shape), shape.batch);
   plan.job.source_channels = shape.in_channels;
   plan.job.target_channels = shape.out_channels;
   return plan;
@@ -153,7 +154,9 @@ GatherPlan plan_forward(const ConvShape& shape) {
 
 GatherPlan plan_data_gradient(const ConvShape& shape) {
   GatherPlan plan = plan_axes(
-      transposed(rows_of(shape)), transposed(columns_of(shape)), shape.batch);
+      transposed(height_axis(shape)),
+      transposed(width_axis(shape)),
+      shape.batch);
   plan.job.source_channels = shape.out_channels;
   plan.job.target_channels = shape.in_channels;
   return plan;

@@ -1,12 +1,11 @@
-// The jobs of a gathered convolution, made from its shape. Used by gather.cpp
-// and gather_gradient.cpp.
+// The jobs of a gathered convolution, made from its shape. Used by gather.cpp.
 #pragma once
 
 #include <memory>
 #include <vector>
 
 #include "temper/kernels/conv/gather_job.h"
-#include "temper/kernels/conv/shape.h"
+#include "temper/kernels/conv_shape.h"
 
 namespace temper::kernels {
 

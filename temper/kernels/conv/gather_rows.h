@@ -2,7 +2,7 @@
 #pragma once
 
 #include "temper/kernels/conv/gather_job.h"
-#include "temper/kernels/conv/multiply.h"
+#include "temper/kernels/gemm/multiply.h"
 
 namespace temper::kernels::TEMPER_TARGET {
 

@@ -4,8 +4,8 @@
 #include "temper/kernels/conv/gather_gradient.h"
 #include "temper/kernels/conv/gather_rows.h"
 #include "temper/kernels/conv/gather_table.h"
-#include "temper/kernels/conv/transpose.h"
 #include "temper/kernels/simd/scratch.h"
+#include "temper/kernels/simd/transpose.h"
 
 namespace temper::kernels::TEMPER_TARGET {
 namespace {
@@ -65,7 +65,7 @@ void pack_transposed(
   }
 }
 
-void pack_weights(const GatherJob& job, std::int64_t panel) {
+void pack_weight_panel(const GatherJob& job, std::int64_t panel) {
   const std::int64_t padded = whole_vectors(job.target_channels);
   const std::int64_t first = panel * kTileColumns;
   const int vectors = panel_vectors(first, padded);
@@ -275,7 +275,7 @@ const GatherTable gather_table = {
     kLanes,
     kTileColumns,
     kTileRows,
-    pack_weights,
+    pack_weight_panel,
     convolve_blocks,
     sum_gathered_gradient,
     write_gathered_gradient,

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "temper/kernels/conv/gather_job.h"
-#include "temper/kernels/conv/shape.h"
+#include "temper/kernels/conv_shape.h"
 
 namespace temper::kernels {
 

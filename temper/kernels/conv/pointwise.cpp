@@ -30,29 +30,25 @@ extern const PointwiseTable pointwise_table;
 
 namespace {
 
-const PointwiseTable& table() {
-  static const PerTarget<PointwiseTable> tables{
-      &baseline::pointwise_table,
+const PointwiseTable& pointwise_table_in_use() {
+  static const PerTarget<PointwiseTable> tables {
+    &baseline::pointwise_table,
 #if defined(__x86_64__)
-      &avx2::pointwise_table,
-      &avx512::pointwise_table,
-      nullptr
+        &avx2::pointwise_table, &avx512::pointwise_table, nullptr
 #elif defined(__aarch64__)
-      nullptr,
-      nullptr,
-      &neon::pointwise_table
+        nullptr, nullptr, &neon::pointwise_table
 #endif
   };
   return tables.in_use();
 }
 
 // Scratch of the calling thread; the vector code uses slots below 9.
-constexpr int kPackedSlot = 9;
+constexpr int kPackedPanelsSlot = 9;
 constexpr int kGradientSlot = 10;
 constexpr int kRowsSlot = 11;
 constexpr int kPartialSlot = 12;
 
-constexpr std::int64_t kMostChunks = 16;
+constexpr std::int64_t kMostPointwiseChunks = 16;
 constexpr std::int64_t kGrain = 12; // rows: whole tiles on every unit
 // Multiply-adds below which a chunk does not pay for waking a thread.
 constexpr std::int64_t kChunkWork = 1 << 19;
@@ -67,7 +63,7 @@ std::int64_t divide_up(std::int64_t a, std::int64_t b) {
 
 // How results of rows x columns are cut: into rows first, and into panels where
 // rows are few, because every chunk of rows reads all weights.
-struct Cut {
+struct PointwiseCut {
   std::int64_t row_chunks = 1;
   std::int64_t panel_chunks = 1;
   std::int64_t panels = 1;
@@ -90,16 +86,16 @@ struct Cut {
   }
 };
 
-Cut cut(
+PointwiseCut cut_pointwise(
     std::int64_t rows,
     std::int64_t depth,
     std::int64_t columns,
     std::int64_t panel) {
-  Cut found;
+  PointwiseCut found;
   found.rows = rows;
   found.panels = divide_up(columns, panel);
   const std::int64_t worth = std::clamp<std::int64_t>(
-      rows * depth * columns / kChunkWork, 1, kMostChunks);
+      rows * depth * columns / kChunkWork, 1, kMostPointwiseChunks);
   found.row_chunks = std::clamp<std::int64_t>(rows / 96, 1, worth);
   found.panel_chunks =
       std::min(divide_up(worth, found.row_chunks), found.panels);
@@ -114,7 +110,7 @@ using Pack = void (*)(
     std::int64_t,
     float*);
 
-const float* packed_weight(
+const float* packed_panels(
     Pack pack,
     const float* weight,
     std::int64_t inputs,
@@ -122,8 +118,9 @@ const float* packed_weight(
     std::int64_t panels,
     std::int64_t panel,
     std::int64_t depth) {
-  float* packed = scratch(kPackedSlot, floats(panels * panel * depth));
-  const std::int64_t chunks = inputs * outputs > 65536 ? std::min<std::int64_t>(panels, 8) : 1;
+  float* packed = scratch(kPackedPanelsSlot, floats(panels * panel * depth));
+  const std::int64_t chunks =
+      inputs * outputs > 65536 ? std::min<std::int64_t>(panels, 8) : 1;
   for_each_chunk(chunks, [&](std::int64_t chunk) {
     const ChunkRange range = chunk_range(panels, 1, chunks, chunk);
     pack(inputs, outputs, weight, range.begin, range.end, packed);
@@ -158,24 +155,24 @@ void backward_of_few_rows(
   float* x = scratch(kRowsSlot, floats(rows * padded));
   shared.x = x;
   const std::int64_t fills = std::clamp<std::int64_t>(
-      rows * (inputs + job.outputs) / 32768, 1, std::min<std::int64_t>(8, rows));
+      rows * (inputs + job.outputs) / 32768,
+      1,
+      std::min<std::int64_t>(8, rows));
   for_each_chunk(fills, [&](std::int64_t chunk) {
     const ChunkRange range = chunk_range(rows, 1, fills, chunk);
     if (gradient != nullptr)
       simd.share_gradient(
-          job,
-          range.begin,
-          range.end,
-          gradient + range.begin * job.outputs);
+          job, range.begin, range.end, gradient + range.begin * job.outputs);
     simd.share_x(job, rows, range.begin, range.end, x);
   });
 
-  Cut by_rows = cut(rows, job.outputs, inputs, simd.columns);
+  PointwiseCut by_rows = cut_pointwise(rows, job.outputs, inputs, simd.columns);
   if (!job.x.plain()) { // scattered rows of one image may meet
     by_rows.row_chunks = 1;
     by_rows.panel_chunks = 1;
   }
-  const std::int64_t x_chunks = job.x_gradient == nullptr ? 0 : by_rows.chunks();
+  const std::int64_t x_chunks =
+      job.x_gradient == nullptr ? 0 : by_rows.chunks();
   const std::int64_t run = kGradientRuns * inputs;
   std::vector<double> parts =
       parts_for(job.sums != nullptr, by_rows.row_chunks, run);
@@ -183,7 +180,7 @@ void backward_of_few_rows(
   const std::int64_t weight_chunks = std::clamp<std::int64_t>(
       rows * inputs * job.outputs / kChunkWork,
       1,
-      std::min(groups, kMostChunks));
+      std::min(groups, kMostPointwiseChunks));
   for_each_chunk(x_chunks + weight_chunks, [&](std::int64_t chunk) {
     if (chunk < x_chunks) {
       simd.x_gradient(
@@ -242,7 +239,7 @@ void backward_of_many_rows(
       (1 << 21) / partial,
       4,
       std::max<std::int64_t>(
-          4, std::min(kMostChunks, divide_up(rows, grain))));
+          4, std::min(kMostPointwiseChunks, divide_up(rows, grain))));
   float* partials = scratch(kPartialSlot, floats(chunks * partial));
   const std::int64_t run = kGradientRuns * inputs;
   std::vector<double> parts = parts_for(job.sums != nullptr, chunks, run);
@@ -271,11 +268,12 @@ void backward_of_many_rows(
 } // namespace
 
 void pointwise_forward(const PointwiseForward& job) {
-  const PointwiseTable& simd = table();
+  const PointwiseTable& simd = pointwise_table_in_use();
   const std::int64_t rows = job.x.rows();
   const std::int64_t inputs = job.x.length();
-  const Cut pieces = cut(rows, inputs, job.outputs, simd.columns);
-  const float* packed = packed_weight(
+  const PointwiseCut pieces =
+      cut_pointwise(rows, inputs, job.outputs, simd.columns);
+  const float* packed = packed_panels(
       simd.pack_outputs,
       job.weight,
       inputs,
@@ -309,8 +307,7 @@ void pointwise_forward(const PointwiseForward& job) {
         packed,
         ready,
         pieces.piece(chunk),
-        parts.empty() ? nullptr
-                      : parts.data() + pieces.row_chunk(chunk) * run);
+        parts.empty() ? nullptr : parts.data() + pieces.row_chunk(chunk) * run);
   });
   if (job.moments == nullptr) return;
   std::vector<std::int64_t> counts;
@@ -325,11 +322,11 @@ void pointwise_forward(const PointwiseForward& job) {
 }
 
 void pointwise_backward(const PointwiseBackward& job) {
-  const PointwiseTable& simd = table();
+  const PointwiseTable& simd = pointwise_table_in_use();
   const std::int64_t inputs = job.x.length();
   const float* packed = nullptr;
   if (job.x_gradient != nullptr) {
-    packed = packed_weight(
+    packed = packed_panels(
         simd.pack_inputs,
         job.weight,
         inputs,

@@ -86,7 +86,7 @@ struct CopyColumns {
   }
 };
 
-struct ForwardPiece {
+struct PointwiseForwardPiece {
   const PointwiseForward& job;
   const float* packed;
   const float* ready;
@@ -123,8 +123,7 @@ struct ForwardPiece {
     } else {
       multiply(width, rows, inputs, a, weights, panel_rows, kTileColumns);
       over_vectors(
-          width,
-          CopyColumns{rows, panel_rows, kTileColumns, y, job.outputs});
+          width, CopyColumns{rows, panel_rows, kTileColumns, y, job.outputs});
     }
     if (parts == nullptr) return;
     const std::int64_t at = column - first_column;
@@ -181,13 +180,13 @@ struct ForwardPiece {
   }
 };
 
-void forward(
+void pointwise_forward_piece(
     const PointwiseForward& job,
     const float* packed,
     const float* ready,
     const Piece& piece,
     double* parts) {
-  ForwardPiece{job, packed, ready, piece, parts}.run();
+  PointwiseForwardPiece{job, packed, ready, piece, parts}.run();
 }
 
 } // namespace
@@ -200,7 +199,7 @@ const PointwiseTable pointwise_table = {
     pack_outputs,
     pack_inputs,
     read_rows,
-    forward,
+    pointwise_forward_piece,
     backward_rows,
     share_gradient,
     share_x,

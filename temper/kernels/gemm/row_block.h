@@ -52,7 +52,8 @@ constexpr std::int64_t kBlockRows = 96;
   return rows * ((columns + kTileRows - 1) / kTileRows * kTileRows) + kLanes;
 }
 
-// What a product is added to once its sum over a slice is complete.
+// The numbers that are added to a product once its sum over a slice is
+// complete.
 struct Ending {
   const float* bias = nullptr; // one number a column
   const float* residual = nullptr; // lies like C

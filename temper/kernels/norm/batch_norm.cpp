@@ -28,17 +28,13 @@ extern const BatchNormTable batch_norm_table;
 
 namespace {
 
-const BatchNormTable& table() {
-  static const PerTarget<BatchNormTable> tables{
-      &baseline::batch_norm_table,
+const BatchNormTable& batch_norm_table_in_use() {
+  static const PerTarget<BatchNormTable> tables {
+    &baseline::batch_norm_table,
 #if defined(__x86_64__)
-      &avx2::batch_norm_table,
-      &avx512::batch_norm_table,
-      nullptr
+        &avx2::batch_norm_table, &avx512::batch_norm_table, nullptr
 #elif defined(__aarch64__)
-      nullptr,
-      nullptr,
-      &neon::batch_norm_table
+        nullptr, nullptr, &neon::batch_norm_table
 #endif
   };
   return tables.in_use();
@@ -49,17 +45,17 @@ double wide(float value) {
 }
 
 // Below this many numbers a chunk does not pay for waking a thread.
-constexpr std::int64_t kChunkNumbers = 32768;
-constexpr std::int64_t kMostChunks = 32;
+constexpr std::int64_t kNormChunkNumbers = 32768;
+constexpr std::int64_t kMostNormChunks = 32;
 
-std::int64_t chunks_of(std::int64_t rows, std::int64_t channels) {
+std::int64_t norm_chunks(std::int64_t rows, std::int64_t channels) {
   return std::clamp<std::int64_t>(
-      rows * channels / kChunkNumbers, 1, std::min(rows, kMostChunks));
+      rows * channels / kNormChunkNumbers, 1, std::min(rows, kMostNormChunks));
 }
 
 template <class Work>
 void over_rows(std::int64_t rows, std::int64_t channels, const Work& work) {
-  const std::int64_t chunks = chunks_of(rows, channels);
+  const std::int64_t chunks = norm_chunks(rows, channels);
   for_each_chunk(chunks, [&](std::int64_t chunk) {
     work(chunk, chunk_range(rows, 1, chunks, chunk));
   });
@@ -81,10 +77,7 @@ GradientSums gradient_sums_in(double* memory, std::int64_t channels) {
 
 NormState state_in(float* memory, std::int64_t channels) {
   return {
-      memory,
-      memory + channels,
-      memory + 2 * channels,
-      memory + 3 * channels};
+      memory, memory + channels, memory + 2 * channels, memory + 3 * channels};
 }
 
 void norm_state(
@@ -97,8 +90,8 @@ void norm_state(
   for (std::int64_t c = 0; c < channels; ++c) {
     const double rstd = 1.0 / std::sqrt(moments.variance[c] + eps);
     // Rounded first: the shift then fits the scale that is used.
-    const auto scale = static_cast<float>(
-        rstd * wide(weight == nullptr ? 1.0F : weight[c]));
+    const auto scale =
+        static_cast<float>(rstd * wide(weight == nullptr ? 1.0F : weight[c]));
     const double shift = wide(bias == nullptr ? 0.0F : bias[c]);
     state.mean[c] = static_cast<float>(moments.mean[c]);
     state.rstd[c] = static_cast<float>(rstd);
@@ -143,10 +136,10 @@ void gradient_coefficients(
       weight_gradient[c] = static_cast<float>(along);
     if (bias_gradient != nullptr)
       bias_gradient[c] = static_cast<float>(sums.gradient[c]);
-    const double scale = constant_statistics ? 0.0 : wide(state.scale[c]) / count;
+    const double scale =
+        constant_statistics ? 0.0 : wide(state.scale[c]) / count;
     slope[c] = static_cast<float>(-scale * rstd * along);
-    offset[c] = static_cast<float>(
-        -scale * sums.gradient[c]);
+    offset[c] = static_cast<float>(-scale * sums.gradient[c]);
   }
 }
 
@@ -165,14 +158,16 @@ void merge_moments(
   for (std::int64_t c = 0; c < channels; ++c) {
     double sum = 0;
     for (std::int64_t i = 0; i < chunks; ++i)
-      sum += part(i)[c] * static_cast<double>(counts[i]) + part(i)[channels + c];
+      sum +=
+          part(i)[c] * static_cast<double>(counts[i]) + part(i)[channels + c];
     const double mean = sum / static_cast<double>(rows);
     double squares = 0; // of distances from the mean
     for (std::int64_t i = 0; i < chunks; ++i) {
       const double away = mean - part(i)[c];
       squares += part(i)[2 * channels + c] -
-          away * (2 * part(i)[channels + c] -
-                  away * static_cast<double>(counts[i]));
+          away *
+              (2 * part(i)[channels + c] -
+               away * static_cast<double>(counts[i]));
     }
     moments.mean[c] = mean;
     const double variance = squares / static_cast<double>(rows);
@@ -202,8 +197,8 @@ void channel_moments(
     std::int64_t channels,
     const float* x,
     const Moments& moments) {
-  const BatchNormTable& simd = table();
-  const std::int64_t chunks = chunks_of(rows, channels);
+  const BatchNormTable& simd = batch_norm_table_in_use();
+  const std::int64_t chunks = norm_chunks(rows, channels);
   std::vector<double> parts(
       static_cast<std::size_t>(chunks * kMomentRuns * channels));
   std::vector<std::int64_t> counts(static_cast<std::size_t>(chunks));
@@ -220,15 +215,15 @@ void channel_moments(
 }
 
 void norm_apply(const NormApply& job) {
-  const BatchNormTable& simd = table();
+  const BatchNormTable& simd = batch_norm_table_in_use();
   over_rows(job.rows, job.channels, [&](std::int64_t, ChunkRange range) {
     simd.apply(job, range.begin, range.end);
   });
 }
 
 void norm_gradient_sums(const NormSums& job) {
-  const BatchNormTable& simd = table();
-  const std::int64_t chunks = chunks_of(job.rows, job.channels);
+  const BatchNormTable& simd = batch_norm_table_in_use();
+  const std::int64_t chunks = norm_chunks(job.rows, job.channels);
   const std::int64_t run = kGradientRuns * job.channels;
   std::vector<double> parts(static_cast<std::size_t>(chunks * run));
   over_rows(job.rows, job.channels, [&](std::int64_t chunk, ChunkRange range) {
@@ -243,10 +238,9 @@ void norm_gradient_apply(
     const float* gradient,
     const NormGradient& norm,
     float* x_gradient) {
-  const BatchNormTable& simd = table();
+  const BatchNormTable& simd = batch_norm_table_in_use();
   over_rows(rows, channels, [&](std::int64_t, ChunkRange range) {
-    simd.gradient(
-        range.begin, range.end, channels, gradient, norm, x_gradient);
+    simd.gradient(range.begin, range.end, channels, gradient, norm, x_gradient);
   });
 }
 

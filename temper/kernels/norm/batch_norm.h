@@ -2,9 +2,9 @@
 // and a residual in the same pass, forward and backward.
 //
 // A normalisation is two numbers a channel, y = scale x + shift, and so is its
-// gradient: dx = scale g + slope (x - mean) + offset. Convolutions apply both to what
-// they read (conv/pointwise.h, conv/depthwise.h), so that a network keeps only
-// what its convolutions wrote.
+// gradient: dx = scale g + slope (x - mean) + offset. Convolutions apply both
+// to what they read (conv/pointwise.h, conv/depthwise.h), so that a network
+// keeps only what its convolutions wrote.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +48,7 @@ struct GradientSums {
   double* product = nullptr;
 };
 
-// What a normalisation leaves for the passes after it; [channels] each.
+// The numbers a normalisation leaves for the passes after it; [channels] each.
 struct NormState {
   float* mean = nullptr;
   float* rstd = nullptr; // 1 / sqrt(variance + eps)

@@ -5,9 +5,6 @@
 namespace temper::kernels::TEMPER_TARGET {
 namespace {
 
-// Float sums of at most this many rows go into the sums in double.
-constexpr std::int64_t kFloatRows = 64;
-
 template <int kRows, class Lanes>
 [[gnu::always_inline]] inline void moments_vector(
     Lanes lanes,

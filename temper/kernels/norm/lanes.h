@@ -60,11 +60,6 @@ struct Part {
   }
 };
 
-// `count` rounded up to whole vectors.
-[[gnu::always_inline]] inline std::int64_t whole_vectors(std::int64_t count) {
-  return (count + kLanes - 1) / kLanes * kLanes;
-}
-
 // Adds float sums to sums in double and clears them: long sums are kept in
 // double, their inner loops in float.
 inline void drain(std::int64_t count, float* from, double* to) {
@@ -73,6 +68,9 @@ inline void drain(std::int64_t count, float* from, double* to) {
     from[i] = 0;
   }
 }
+
+// Float sums of at most this many rows go into the sums in double.
+constexpr std::int64_t kFloatRows = 64;
 
 inline void clear(std::int64_t count, float* values) {
   for (std::int64_t i = 0; i < count; ++i)

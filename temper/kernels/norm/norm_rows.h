@@ -107,7 +107,8 @@ template <Activation kAct, int kRows, class Lanes>
     const Vec at = lanes.load(x + r * stride);
     const Vec through = through_activation<kAct>(
         lanes.load(g + r * stride), at * scale + shift);
-    lanes.store(out + r * stride, scale * through + (slope * (at - mean) + offset));
+    lanes.store(
+        out + r * stride, scale * through + (slope * (at - mean) + offset));
   }
 }
 
@@ -133,7 +134,7 @@ template <Activation kAct, int kRows>
         channels);
 }
 
-// What NormGradient says, for `rows` rows that lie one after another; x is
+// The formula of NormGradient for `rows` rows that lie one after another; x is
 // norm.x at the first of them.
 template <Activation kAct>
 inline void gradient_rows(
@@ -146,18 +147,10 @@ inline void gradient_rows(
   std::int64_t r = 0;
   for (; r + kRowsAtOnce <= rows; r += kRowsAtOnce)
     gradient_rows_of<kAct, kRowsAtOnce>(
-        norm,
-        channels,
-        g + r * channels,
-        x + r * channels,
-        out + r * channels);
+        norm, channels, g + r * channels, x + r * channels, out + r * channels);
   for (; r < rows; ++r)
     gradient_rows_of<kAct, 1>(
-        norm,
-        channels,
-        g + r * channels,
-        x + r * channels,
-        out + r * channels);
+        norm, channels, g + r * channels, x + r * channels, out + r * channels);
 }
 
 struct GradientRows {

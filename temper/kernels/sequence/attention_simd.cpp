@@ -54,10 +54,6 @@ seen(const AttentionShape& s, std::int64_t first, std::int64_t rows) {
   return s.causal ? least(s.keys, first + rows) : s.keys;
 }
 
-std::int64_t whole_vectors(std::int64_t count) {
-  return (count + kLanes - 1) / kLanes * kLanes;
-}
-
 // Calls work(pointer, valid lanes, key) for the vectors of a row of scores.
 template <class Work>
 [[gnu::always_inline]] inline void over_row(
@@ -255,7 +251,7 @@ struct BackwardHead {
   float* dv;
 };
 
-void add_transposed(
+void sum_over_queries(
     const BackwardHead& h,
     std::int64_t rows,
     std::int64_t keys,
@@ -348,8 +344,9 @@ void attend_block_backward(
       rows,
       s.value_width,
       h.gradient_panels);
-  add_transposed(h, rows, keys, h.slopes, h.query_panels, s.width, true, h.dk);
-  add_transposed(
+  sum_over_queries(
+      h, rows, keys, h.slopes, h.query_panels, s.width, true, h.dk);
+  sum_over_queries(
       h, rows, keys, h.scores, h.gradient_panels, s.value_width, true, h.dv);
 }
 

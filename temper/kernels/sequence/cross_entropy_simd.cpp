@@ -7,7 +7,7 @@
 namespace temper::kernels::TEMPER_TARGET {
 namespace {
 
-constexpr std::int64_t kRowsAtOnce = 64;
+constexpr std::int64_t kRowsOfChunk = 64;
 constexpr std::int64_t kClassCost = 32; // of a number, in multiply-adds
 
 [[gnu::always_inline]] inline Vec
@@ -114,7 +114,7 @@ void add_row(
 }
 
 std::int64_t row_chunks(const CrossEntropyRows& r) {
-  return (r.rows + kRowsAtOnce - 1) / kRowsAtOnce;
+  return (r.rows + kRowsOfChunk - 1) / kRowsOfChunk;
 }
 
 CrossEntropySum loss_forward(const CrossEntropyRows& r, float* log_sums) {
@@ -127,8 +127,8 @@ CrossEntropySum loss_forward(const CrossEntropyRows& r, float* log_sums) {
   for_each_chunk_of(
       r.rows * r.classes * kClassCost, chunks, [&](std::int64_t chunk) {
         CrossEntropySum sum;
-        const std::int64_t end = (chunk + 1) * kRowsAtOnce;
-        for (std::int64_t i = chunk * kRowsAtOnce; i < end && i < r.rows; ++i)
+        const std::int64_t end = (chunk + 1) * kRowsOfChunk;
+        for (std::int64_t i = chunk * kRowsOfChunk; i < end && i < r.rows; ++i)
           add_row(r, terms, i, log_sums, sum);
         parts[chunk] = sum;
       });
@@ -211,8 +211,8 @@ void loss_backward(
   const SmoothingTerms terms = smoothing_terms(r);
   for_each_chunk_of(
       r.rows * r.classes * kClassCost, row_chunks(r), [&](std::int64_t chunk) {
-        const std::int64_t end = (chunk + 1) * kRowsAtOnce;
-        for (std::int64_t i = chunk * kRowsAtOnce; i < end && i < r.rows; ++i)
+        const std::int64_t end = (chunk + 1) * kRowsOfChunk;
+        for (std::int64_t i = chunk * kRowsOfChunk; i < end && i < r.rows; ++i)
           row_backward(
               r, terms, i, log_sums[i], exact(factor), dscores + i * r.classes);
       });

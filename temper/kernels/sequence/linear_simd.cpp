@@ -5,6 +5,7 @@
 // chunks are pieces of the weight.
 #include "temper/kernels/sequence/linear.h"
 
+#include "temper/kernels/norm/lanes.h"
 #include "temper/kernels/sequence/chunks.h"
 #include "temper/kernels/sequence/rows.h"
 #include "temper/kernels/simd/scratch.h"
@@ -40,7 +41,7 @@ std::int64_t cost_of(std::int64_t rows, std::int64_t in, std::int64_t out) {
 }
 
 // act(before) + residual over a rectangle of the result.
-void finish(
+void activate_and_add(
     const LinearForward& f,
     std::int64_t row,
     std::int64_t rows,
@@ -102,12 +103,12 @@ void forward_many(const LinearForward& f) {
           p.ending.residual_stride = f.out;
         }
         multiply(p);
-        if (!plain) finish(f, row, p.rows, 0, f.out, before);
+        if (!plain) activate_and_add(f, row, p.rows, 0, f.out, before);
       });
 }
 
 // A few rows of the weight times all rows of x, then turned around.
-void forward_piece(
+void forward_weight_rows(
     const LinearForward& f,
     const float* panels,
     std::int64_t column,
@@ -136,7 +137,7 @@ void forward_piece(
   float* before = f.before != nullptr ? f.before : f.y;
   transpose(product, wide, columns, f.rows, before + column, f.out);
   if (f.act != Activation::kNone || f.residual != nullptr)
-    finish(f, 0, f.rows, column, columns, before);
+    activate_and_add(f, 0, f.rows, column, columns, before);
 }
 
 void forward_few(const LinearForward& f) {
@@ -149,11 +150,11 @@ void forward_few(const LinearForward& f) {
       [&](std::int64_t chunk) {
         const std::int64_t column = chunk * kPiece;
         const std::int64_t left = f.out - column;
-        forward_piece(f, panels, column, left < kPiece ? left : kPiece);
+        forward_weight_rows(f, panels, column, left < kPiece ? left : kPiece);
       });
 }
 
-void forward(const LinearForward& f) {
+void forward_linear(const LinearForward& f) {
   if (f.rows <= kFewRows)
     forward_few(f);
   else
@@ -162,7 +163,7 @@ void forward(const LinearForward& f) {
 
 // The gradient of some rows before the activation: the gradient itself where
 // there is none.
-const float* through_activation(
+const float* gradient_through_activation(
     const LinearBackward& b,
     std::int64_t row,
     std::int64_t rows,
@@ -181,11 +182,6 @@ const float* through_activation(
   return to;
 }
 
-void clear(float* to, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i)
-    to[i] = 0.0f;
-}
-
 // Some rows of a backward pass, and what of them before the activation is.
 struct BackwardRows {
   std::int64_t row = 0;
@@ -194,12 +190,12 @@ struct BackwardRows {
 };
 
 BackwardRows
-backward_rows(const LinearBackward& b, std::int64_t row, std::int64_t end) {
+backward_rows_at(const LinearBackward& b, std::int64_t row, std::int64_t end) {
   const std::int64_t rows = end - row < kBlockRows ? end - row : kBlockRows;
   float* to = b.act == Activation::kNone
       ? nullptr
       : floats(kGradientRows, kBlockRows * b.out);
-  return {row, rows, through_activation(b, row, rows, to)};
+  return {row, rows, gradient_through_activation(b, row, rows, to)};
 }
 
 void rows_to_dx(
@@ -297,7 +293,8 @@ void backward_many(const LinearBackward& b) {
   if (b.dx != nullptr && plan.groups > 1)
     for_each_chunk_of(
         cost, chunks_of(b.rows, kBlockRows), [&](std::int64_t chunk) {
-          rows_to_dx(b, backward_rows(b, chunk * kBlockRows, b.rows), panels);
+          rows_to_dx(
+              b, backward_rows_at(b, chunk * kBlockRows, b.rows), panels);
         });
   for_each_chunk_of(cost, plan.parts * plan.groups, [&](std::int64_t chunk) {
     const std::int64_t part = chunk / plan.groups;
@@ -311,9 +308,9 @@ void backward_many(const LinearBackward& b) {
         dweight == nullptr ? nullptr : dweight + part * size};
     float* sums =
         dbias == nullptr || group != 0 ? nullptr : dbias + part * b.out;
-    if (sums != nullptr) clear(sums, b.out);
+    if (sums != nullptr) clear(b.out, sums);
     for (std::int64_t row = range.begin; row < range.end; row += kBlockRows) {
-      const BackwardRows rows = backward_rows(b, row, range.end);
+      const BackwardRows rows = backward_rows_at(b, row, range.end);
       if (sums != nullptr)
         add_columns(rows.gradient, b.out, rows.rows, b.out, sums);
       if (b.dx != nullptr && plan.groups == 1) rows_to_dx(b, rows, panels);
@@ -336,7 +333,7 @@ void backward_many(const LinearBackward& b) {
 }
 
 // All rows of the gradient times some columns of the weight.
-void backward_piece(
+void columns_to_dx(
     const LinearBackward& b,
     const float* block,
     std::int64_t column,
@@ -356,10 +353,10 @@ void backward_piece(
 }
 
 void backward_few(const LinearBackward& b) {
-  const float* g =
-      through_activation(b, 0, b.rows, floats(kGathered, b.rows * b.out));
+  const float* g = gradient_through_activation(
+      b, 0, b.rows, floats(kGathered, b.rows * b.out));
   if (b.dbias != nullptr) {
-    clear(b.dbias, b.out);
+    clear(b.out, b.dbias);
     add_columns(g, b.out, b.rows, b.out, b.dbias);
   }
   float* block = nullptr;
@@ -382,7 +379,7 @@ void backward_few(const LinearBackward& b) {
         const std::int64_t column = chunk * kTileColumns;
         const std::int64_t left = b.in - column;
         const std::int64_t columns = left < kTileColumns ? left : kTileColumns;
-        if (block != nullptr) backward_piece(b, block, column, columns);
+        if (block != nullptr) columns_to_dx(b, block, column, columns);
         if (strips == nullptr) return;
         TransposedProduct p;
         p.rows = b.out;
@@ -396,7 +393,7 @@ void backward_few(const LinearBackward& b) {
       });
 }
 
-void backward(const LinearBackward& b) {
+void backward_linear(const LinearBackward& b) {
   if (b.rows <= kFewRows)
     backward_few(b);
   else
@@ -406,6 +403,6 @@ void backward(const LinearBackward& b) {
 } // namespace
 
 extern const LinearTable linear_table;
-const LinearTable linear_table{forward, backward};
+const LinearTable linear_table{forward_linear, backward_linear};
 
 } // namespace temper::kernels::TEMPER_TARGET

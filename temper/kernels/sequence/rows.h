@@ -1,4 +1,4 @@
-// What layers do with single rows of numbers: normalise them, add them up,
+// The work of layers on single rows of numbers: normalise them, add them up,
 // activate them. Any number of columns; whole vectors are fast. Private to the
 // *_simd.cpp files of this corner, compiled in rows_simd.cpp.
 #pragma once

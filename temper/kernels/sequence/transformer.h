@@ -49,8 +49,9 @@ struct TransformerParameters {
   Number* fc2_bias = nullptr;
 };
 
-// What the backward pass needs, filled by the forward pass. `log_sums`,
-// `moments1`, `moments2` and `hidden` may be null where there is none.
+// The tensors that the backward pass needs, filled by the forward pass.
+// `log_sums`, `moments1`, `moments2` and `hidden` may be null where there is
+// none.
 struct TransformerKept {
   float* qkv = nullptr; // [rows, 3 * features]
   float* attended = nullptr; // [rows, features]

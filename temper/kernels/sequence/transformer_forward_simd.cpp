@@ -33,7 +33,7 @@ float* pack_weight(
   return to + panel_floats(in, out);
 }
 
-PackedWeights pack_weights(const TransformerForward& f) {
+PackedWeights pack_block_weights(const TransformerForward& f) {
   const std::int64_t d = f.shape.features;
   const std::int64_t h = f.shape.hidden;
   float* at = block_scratch(
@@ -154,7 +154,7 @@ void transformer_block_forward(const TransformerForward& f) {
   const std::int64_t rows = rows_of(f.shape);
   const std::int64_t cost = block_cost(f.shape);
   const std::int64_t chunks = (rows + kBlockRows - 1) / kBlockRows;
-  const PackedWeights packed = pack_weights(f);
+  const PackedWeights packed = pack_block_weights(f);
   const auto count = [&](std::int64_t row) {
     return rows - row < kBlockRows ? rows - row : kBlockRows;
   };

@@ -1,4 +1,4 @@
-// What both passes of a transformer block share. Private to the
+// The part that both passes of a transformer block share. Private to the
 // transformer_*_simd.cpp files.
 #pragma once
 

@@ -1,5 +1,5 @@
-// The vector units that training kernels are compiled for. A file whose name
-// ends in _simd.cpp is compiled once for each of them, into a namespace of that
+// The vector units that training kernels are compiled for. A file named
+// *_simd.cpp is compiled once for each of them, into a namespace of that
 // name; the family's plain .cpp hands out the table of the unit in use.
 #pragma once
 

@@ -42,6 +42,11 @@ constexpr int kTileVectors = 2;
 #endif
 constexpr int kTileColumns = kTileVectors * kLanes;
 
+// `count` rounded up to whole vectors.
+[[gnu::always_inline]] inline std::int64_t whole_vectors(std::int64_t count) {
+  return (count + kLanes - 1) / kLanes * kLanes;
+}
+
 [[gnu::always_inline]] inline Vec load(const float* from) {
   return *reinterpret_cast<const Vec*>(from);
 }

@@ -30,7 +30,7 @@ struct GeneratorState {
   at::Tensor state;
 };
 
-GeneratorState state_of(at::Generator generator) {
+GeneratorState generator_state_of(at::Generator generator) {
   const std::lock_guard<std::mutex> lock(generator.mutex());
   return {generator, generator.get_state()};
 }
@@ -45,10 +45,11 @@ void restore(const std::vector<GeneratorState>& states) {
 
 std::vector<GeneratorState> generator_states(const at::Device& device) {
   std::vector<GeneratorState> states{
-      state_of(at::detail::getDefaultCPUGenerator())};
+      generator_state_of(at::detail::getDefaultCPUGenerator())};
   if (device.is_cpu()) return states;
   try {
-    states.push_back(state_of(at::globalContext().defaultGenerator(device)));
+    states.push_back(
+        generator_state_of(at::globalContext().defaultGenerator(device)));
   } catch (const c10::Error&) {
     // A device without a generator of its own draws from the CPU's.
   }

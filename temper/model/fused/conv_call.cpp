@@ -46,7 +46,9 @@ kernels::RowSource source_of(const ConvSpec& spec, const at::Tensor& x) {
   return rows_of;
 }
 
-kernels::DepthwiseShape shape_of(const ConvSpec& spec, const at::Tensor& x) {
+kernels::DepthwiseShape depthwise_shape_of(
+    const ConvSpec& spec,
+    const at::Tensor& x) {
   return {
       x.size(0),
       x.size(2),
@@ -122,7 +124,7 @@ at::Tensor convolve(
   at::Tensor y = empty_rows(result_sizes(spec, input.x, weight.size(0)));
   if (way == ConvWay::kDepthwise) {
     kernels::DepthwiseForward job;
-    job.shape = shape_of(spec, input.x);
+    job.shape = depthwise_shape_of(spec, input.x);
     job.x = floats_of(input.x);
     job.before = before(input);
     job.weight = floats_of(dense);
@@ -153,7 +155,7 @@ ConvGradients convolve_backward(const ConvSpec& spec, const ConvBackward& job) {
   if (way == ConvWay::kDepthwise) {
     found.x = empty_rows(x.sizes());
     kernels::DepthwiseBackward call;
-    call.shape = shape_of(spec, x);
+    call.shape = depthwise_shape_of(spec, x);
     call.x = floats_of(x);
     call.before = before(job.input);
     call.before_mean = mean;

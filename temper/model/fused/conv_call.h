@@ -22,11 +22,9 @@ bool takes_convolution(
     const at::Tensor& x,
     const at::Tensor& weight);
 
-// Of a convolution's result.
-std::vector<std::int64_t> result_sizes(
-    const ConvSpec& spec,
-    const at::Tensor& x,
-    std::int64_t outputs);
+// The sizes of a convolution's result.
+std::vector<std::int64_t>
+result_sizes(const ConvSpec& spec, const at::Tensor& x, std::int64_t outputs);
 
 // x and what is applied to it before the convolution; x is channels_last.
 struct ConvInput {

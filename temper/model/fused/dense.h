@@ -1,4 +1,5 @@
-// What the ops of sequences ask about tensors. Private to model/fused.
+// Questions that the ops of sequences ask about tensors. Private to
+// model/fused.
 #pragma once
 
 #include <ATen/ATen.h>

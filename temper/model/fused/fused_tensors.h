@@ -1,9 +1,10 @@
-// What fused ops ask of tensors and make of them. Includes torch: see module.h.
+// Questions of fused ops about tensors, and the tensors they make. Includes
+// torch: see module.h.
 #pragma once
 
 #include <ATen/ATen.h>
 
-#include "temper/kernels/conv/shape.h"
+#include "temper/kernels/conv_shape.h"
 #include "temper/model/fused/layers.h"
 
 namespace temper::model {

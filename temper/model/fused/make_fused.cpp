@@ -40,7 +40,7 @@ NormSpec spec_of(const graph::FusedNorm& norm) {
   return {norm.momentum, norm.eps, norm.training};
 }
 
-OpPointer inverted_residual(const graph::Fusion& fusion) {
+OpPointer fused_inverted_residual(const graph::Fusion& fusion) {
   InvertedResidualSpec spec;
   const bool expands = fusion.convolutions.size() == 3;
   if (expands) spec.expand = spec_of(fusion.norms.front());
@@ -69,7 +69,7 @@ OpPointer make_fused(const graph::Fusion& fusion) {
     case graph::FusionKind::kNormAct:
       return make_norm_act(spec_of(fusion.norms.front()), act);
     case graph::FusionKind::kInvertedResidual:
-      return inverted_residual(fusion);
+      return fused_inverted_residual(fusion);
     case graph::FusionKind::kConvActPool:
       return make_conv_act_pool(
           spec_of(fusion.convolutions.front()), act, fusion.pool);

@@ -1,5 +1,6 @@
-// What fused ops with BatchNorm share: their tensors, and a normalisation's
-// numbers in one forward and one backward pass. Includes torch: see module.h.
+// The part that fused ops with BatchNorm share: their tensors, and a
+// normalisation's numbers in one forward and one backward pass. Includes torch:
+// see module.h.
 #pragma once
 
 #include <ATen/ATen.h>

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "temper/kernels/conv/gather.h"
-#include "temper/kernels/conv/winograd.h"
+#include "temper/kernels/winograd/winograd.h"
 #include "tests/kernels/conv/plain_convolution.h"
 
 namespace temper::kernels {

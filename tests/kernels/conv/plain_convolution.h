@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "temper/kernels/conv/shape.h"
+#include "temper/kernels/conv_shape.h"
 #include "temper/kernels/simd/target.h"
 #include "temper/kernels/simd/threads.h"
 

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <ATen/Parallel.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -11,6 +9,7 @@
 #include <utility>
 
 #include "temper/kernels/simd/threads.h"
+#include "tests/model/fused/against_float64.h"
 
 namespace temper::model {
 namespace {
@@ -40,15 +39,6 @@ struct Layer {
     return text;
   }
 };
-
-void on_torch_threads() {
-  kernels::set_thread_runner(
-      {[] { return at::get_num_threads(); },
-       [](int workers, void (*body)(void*), void* context) {
-         at::parallel_for(
-             0, workers, 1, [&](std::int64_t, std::int64_t) { body(context); });
-       }});
-}
 
 struct Tensors {
   at::Tensor x;
@@ -116,13 +106,6 @@ Results through_op(const OpPointer& op, const Tensors& of) {
       bias.defined() ? bias.grad() : at::Tensor()};
 }
 
-double distance(const at::Tensor& a, const at::Tensor& truth) {
-  const at::Tensor exact = truth.to(at::kDouble);
-  const double length = exact.norm().item<double>();
-  return (a.to(at::kDouble) - exact).norm().item<double>() /
-      std::max(length, 1e-30);
-}
-
 // F(4x4) may be a few times as far off as a direct sum (docs/precision.md);
 // sums of k products that are rounded at random are about sqrt(k) roundings
 // off.
@@ -134,7 +117,7 @@ double allowed(const Layer& layer, double stock, bool transforms) {
   return 3 * stock + rounding * (8 + 1.0 * std::sqrt(products));
 }
 
-void expect_close(const Layer& layer, Tensors of, bool transforms) {
+void expect_as_close_as_torch(const Layer& layer, Tensors of, bool transforms) {
   SCOPED_TRACE(layer.text());
   const Results truth = through_torch(layer, of, at::kDouble);
   const Results stock = through_torch(layer, of, at::kFloat);
@@ -147,8 +130,8 @@ void expect_close(const Layer& layer, Tensors of, bool transforms) {
     if (!exact.defined()) return;
     EXPECT_EQ(mine.sizes(), exact.sizes()) << what;
     EXPECT_LE(
-        distance(mine, exact),
-        allowed(layer, distance(theirs, exact), transforms))
+        relative_error(mine, exact),
+        allowed(layer, relative_error(theirs, exact), transforms))
         << what;
   };
   compare("y", ours.y, stock.y, truth.y);
@@ -170,7 +153,7 @@ TEST(TorchConvolution, WinogradKeepsWhatThePrecisionPageStates) {
         Layer{4, 64, 16, 16, 128, 3, 2, 1},
         Layer{2, 40, 17, 15, 24, 3, 2, 1},
         Layer{2, 48, 18, 16, 32, 3, 2, 0}})
-    expect_close(layer, made_for(layer), true);
+    expect_as_close_as_torch(layer, made_for(layer), true);
 }
 
 TEST(TorchConvolution, GatheredRowsAreAsExactAsLibTorch) {
@@ -185,7 +168,7 @@ TEST(TorchConvolution, GatheredRowsAreAsExactAsLibTorch) {
         Layer{2, 7, 11, 6, 13, 5, 3, 1},
         Layer{1, 3, 35, 35, 16, 11, 4, 2},
         Layer{3, 1280, 1, 1, 10, 1, 1, 0}})
-    expect_close(layer, made_for(layer), false);
+    expect_as_close_as_torch(layer, made_for(layer), false);
 }
 
 TEST(TorchConvolution, TakesAnyStridesAndNoBias) {
@@ -194,10 +177,10 @@ TEST(TorchConvolution, TakesAnyStridesAndNoBias) {
   of.bias = at::Tensor();
   of.x = of.x.contiguous(); // NCHW
   of.weight = of.weight.contiguous(at::MemoryFormat::ChannelsLast);
-  expect_close(layer, of, true);
+  expect_as_close_as_torch(layer, of, true);
   of.x = at::randn({2, 32, 8, 9}).transpose(2, 3);
   of.gradient = at::randn({2, 16, 8, 9}).transpose(2, 3);
-  expect_close(layer, of, true);
+  expect_as_close_as_torch(layer, of, true);
 }
 
 TEST(TorchConvolution, RectanglesHaveTwoStridesAndPaddings) {
@@ -211,7 +194,7 @@ TEST(TorchConvolution, RectanglesHaveTwoStridesAndPaddings) {
       make_convolution(spec)->forward({x, weight, {}}, nullptr);
   const at::Tensor exact =
       at::conv2d(x.to(at::kDouble), weight.to(at::kDouble), {}, {2, 1}, {1, 0});
-  EXPECT_LE(distance(mine, exact), 1e-6);
+  EXPECT_LE(relative_error(mine, exact), 1e-6);
 }
 
 TEST(TorchConvolution, StatisticsAreThoseOfTheResult) {
@@ -243,7 +226,7 @@ TEST(TorchConvolution, StatisticsAreThoseOfTheResult) {
 }
 
 TEST(TorchConvolution, BitsDoNotDependOnThreads) {
-  on_torch_threads();
+  use_torch_threads();
   const int before = at::get_num_threads();
   for (const Layer& layer :
        {Layer{8, 64, 16, 16, 64, 3, 1, 1},

@@ -38,7 +38,7 @@ Formula stock_block(const TransformerBlockSpec& spec) {
   };
 }
 
-OpTensors block_inputs(
+OpTensors transformer_inputs(
     std::int64_t batch,
     std::int64_t tokens,
     std::int64_t d,
@@ -89,7 +89,7 @@ TEST(FusedTransformerBlock, IsAsExactAsLibTorch) {
     expect_as_exact(
         make_transformer_block(spec),
         stock_block(spec),
-        block_inputs(c.batch, c.tokens, c.d, c.h));
+        transformer_inputs(c.batch, c.tokens, c.d, c.h));
   }
 }
 
@@ -99,14 +99,15 @@ TEST(FusedTransformerBlock, DoesWithoutBiasesAndWithoutSomeGradients) {
   spec.heads = 2;
   spec.attention.scale = 0.5;
   const OpPointer op = make_transformer_block(spec);
-  expect_as_exact(op, stock_block(spec), block_inputs(2, 9, 32, 64, false));
+  expect_as_exact(
+      op, stock_block(spec), transformer_inputs(2, 9, 32, 64, false));
   for (const std::size_t trained : {0, 1, 4, 9, 12}) {
-    OpTensors in = block_inputs(2, 9, 32, 64);
+    OpTensors in = transformer_inputs(2, 9, 32, 64);
     for (std::size_t i = 0; i < in.size(); ++i)
       in[i] = in[i].detach().requires_grad_(i == trained);
     expect_as_exact(op, stock_block(spec), in);
   }
-  OpTensors plain = block_inputs(2, 9, 32, 64);
+  OpTensors plain = transformer_inputs(2, 9, 32, 64);
   plain[1] = plain[2] = plain[7] = plain[8] = at::Tensor();
   expect_as_exact(op, stock_block(spec), plain);
 }
@@ -114,7 +115,7 @@ TEST(FusedTransformerBlock, DoesWithoutBiasesAndWithoutSomeGradients) {
 TEST(FusedTransformerBlock, ReadsTensorsOfAnyStrides) {
   at::manual_seed(13);
   TransformerBlockSpec spec;
-  OpTensors in = block_inputs(2, 9, 32, 64);
+  OpTensors in = transformer_inputs(2, 9, 32, 64);
   in[0] = at::randn({9, 2, 32}).transpose(0, 1).requires_grad_();
   in[9] = at::randn({32, 64}).t().requires_grad_();
   expect_as_exact(make_transformer_block(spec), stock_block(spec), in);
@@ -124,14 +125,15 @@ TEST(FusedTransformerBlock, LeavesTheRestToLibTorch) {
   TransformerBlockSpec spec;
   spec.heads = 4;
   const OpPointer op = make_transformer_block(spec);
-  EXPECT_TRUE(op->takes(block_inputs(2, 3, 32, 64)));
-  EXPECT_FALSE(op->takes(block_inputs(2, 3, 30, 64))); // heads do not divide
-  OpTensors in = block_inputs(2, 3, 32, 64);
+  EXPECT_TRUE(op->takes(transformer_inputs(2, 3, 32, 64)));
+  EXPECT_FALSE(
+      op->takes(transformer_inputs(2, 3, 30, 64))); // heads do not divide
+  OpTensors in = transformer_inputs(2, 3, 32, 64);
   for (at::Tensor& one : in)
     one = one.to(at::kDouble);
   EXPECT_FALSE(op->takes(in));
-  EXPECT_FALSE(op->takes(block_inputs(2, 3, 1024, 4096))); // many weights
-  EXPECT_FALSE(op->takes(block_inputs(0, 3, 32, 64)));
+  EXPECT_FALSE(op->takes(transformer_inputs(2, 3, 1024, 4096))); // many weights
+  EXPECT_FALSE(op->takes(transformer_inputs(0, 3, 32, 64)));
 }
 
 TEST(FusedTransformerBlock, GivesTheSameBitsOnAnyNumberOfThreads) {
@@ -139,7 +141,7 @@ TEST(FusedTransformerBlock, GivesTheSameBitsOnAnyNumberOfThreads) {
   TransformerBlockSpec spec;
   spec.heads = 2;
   expect_same_bits_on_threads(
-      make_transformer_block(spec), block_inputs(12, 65, 48, 96));
+      make_transformer_block(spec), transformer_inputs(12, 65, 48, 96));
 }
 
 } // namespace

@@ -1,9 +1,9 @@
-#include "temper/kernels/conv/winograd_plan.h"
+#include "temper/kernels/winograd/winograd_plan.h"
 
 #include <algorithm>
 
-#include "temper/kernels/conv/winograd.h"
 #include "temper/kernels/simd/scratch.h"
+#include "temper/kernels/winograd/winograd.h"
 
 namespace temper::kernels {
 namespace {

@@ -9,10 +9,6 @@ namespace temper::kernels::TEMPER_TARGET {
 // So much of a panel stays in the first-level cache, beside the rows of A.
 constexpr std::int64_t kDepthSlice = kTileColumns > 16 ? 128 : 256;
 
-[[gnu::always_inline]] inline std::int64_t whole_vectors(std::int64_t count) {
-  return (count + kLanes - 1) / kLanes * kLanes;
-}
-
 // Vectors in the panel that begins at column `first` of `columns`.
 [[gnu::always_inline]] inline int panel_vectors(
     std::int64_t first,

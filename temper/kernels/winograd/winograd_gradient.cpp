@@ -1,11 +1,11 @@
 #include <algorithm>
 
-#include "temper/kernels/conv/winograd.h"
-#include "temper/kernels/conv/winograd_plan.h"
-#include "temper/kernels/conv/winograd_table.h"
 #include "temper/kernels/simd/scratch.h"
 #include "temper/kernels/simd/target.h"
 #include "temper/kernels/simd/threads.h"
+#include "temper/kernels/winograd/winograd.h"
+#include "temper/kernels/winograd/winograd_plan.h"
+#include "temper/kernels/winograd/winograd_table.h"
 
 namespace temper::kernels {
 namespace baseline {
@@ -46,7 +46,8 @@ const WinogradGradientTable& gradient_table_in_use() {
 #endif
 }
 
-constexpr std::int64_t kMostPartialFloats = std::int64_t{4} << 20; // 16 MB
+constexpr std::int64_t kMostWinogradPartialFloats = std::int64_t{4}
+    << 20; // 16 MB
 constexpr std::int64_t kMostTileFloats = std::int64_t{5} << 20; // 20 MB
 constexpr std::int64_t kMostParts = 16;
 
@@ -102,7 +103,7 @@ WinogradSums all_sums(const WinogradJob& job, float* at) {
 }
 
 WinogradSums
-columns_of(const WinogradSums& all, std::int64_t begin, std::int64_t end) {
+sums_of_columns(const WinogradSums& all, std::int64_t begin, std::int64_t end) {
   WinogradSums some = all;
   some.at += begin * (all.channel_end - all.channel_begin);
   some.column_begin = begin;
@@ -131,8 +132,8 @@ void sum_by_tiles(
   const std::int64_t panels =
       (all.column_end + table.columns - 1) / table.columns;
   for_each_chunk(panels, [&](std::int64_t panel) {
-    const WinogradSums some =
-        columns_of(all, panel * table.columns, (panel + 1) * table.columns);
+    const WinogradSums some = sums_of_columns(
+        all, panel * table.columns, (panel + 1) * table.columns);
     table.finish(job, some, parts, part);
   });
 }
@@ -209,7 +210,7 @@ void winograd_weight_gradient(
   constexpr std::int64_t kFewestTiles = 64; // in a chunk
   const std::int64_t parts = std::min(
       {kMostParts,
-       kMostPartialFloats / sums,
+       kMostWinogradPartialFloats / sums,
        (forward.tiles + kFewestTiles - 1) / kFewestTiles});
   if (parts >= 4 || (parts >= 1 && forward.tiles <= kFewestTiles * parts))
     sum_by_tiles(table, job, parts);

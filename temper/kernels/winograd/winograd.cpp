@@ -1,13 +1,13 @@
-#include "temper/kernels/conv/winograd.h"
+#include "temper/kernels/winograd/winograd.h"
 
 #include <algorithm>
 #include <vector>
 
-#include "temper/kernels/conv/winograd_plan.h"
-#include "temper/kernels/conv/winograd_table.h"
 #include "temper/kernels/simd/scratch.h"
 #include "temper/kernels/simd/target.h"
 #include "temper/kernels/simd/threads.h"
+#include "temper/kernels/winograd/winograd_plan.h"
+#include "temper/kernels/winograd/winograd_table.h"
 
 namespace temper::kernels {
 namespace baseline {
@@ -46,7 +46,7 @@ const WinogradTable& table_in_use() {
 }
 
 // Chunks of tiles: enough for many threads, few enough for their sums.
-constexpr std::int64_t kMostChunks = 64;
+constexpr std::int64_t kMostWinogradChunks = 64;
 
 std::int64_t panels_of(const WinogradTable& table, const WinogradSide& side) {
   const std::int64_t each = (side.padded + table.columns - 1) / table.columns;
@@ -106,7 +106,7 @@ void convolve_tiles(
   job.block_channels = std::min<std::int64_t>(job.target.padded, 128);
   const std::int64_t blocks =
       (job.tiles + job.block_tiles - 1) / job.block_tiles;
-  const std::int64_t chunks = std::min(blocks, kMostChunks);
+  const std::int64_t chunks = std::min(blocks, kMostWinogradChunks);
   const std::int64_t channels = job.target.channels;
   std::vector<double> parts(
       sums.sum == nullptr ? 0 : static_cast<std::size_t>(2 * chunks * channels),

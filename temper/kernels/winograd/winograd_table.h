@@ -2,8 +2,8 @@
 // Each runs on one thread; winograd.cpp cuts the work and hands it out.
 #pragma once
 
-#include "temper/kernels/conv/shape.h"
-#include "temper/kernels/conv/winograd_job.h"
+#include "temper/kernels/conv_shape.h"
+#include "temper/kernels/winograd/winograd_job.h"
 
 namespace temper::kernels {
 

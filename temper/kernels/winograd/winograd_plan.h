@@ -2,8 +2,8 @@
 // winograd.cpp and winograd_gradient.cpp.
 #pragma once
 
-#include "temper/kernels/conv/shape.h"
-#include "temper/kernels/conv/winograd_job.h"
+#include "temper/kernels/conv_shape.h"
+#include "temper/kernels/winograd/winograd_job.h"
 
 namespace temper::kernels {
 

@@ -9,8 +9,8 @@
 // rounds, one transformed gradient.
 #pragma once
 
-#include "temper/kernels/conv/shape.h"
-#include "temper/kernels/conv/winograd_job.h"
+#include "temper/kernels/conv_shape.h"
+#include "temper/kernels/winograd/winograd_job.h"
 
 namespace temper::kernels {
 

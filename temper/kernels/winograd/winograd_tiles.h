@@ -2,8 +2,8 @@
 // time. For files named *_simd.cpp.
 #pragma once
 
-#include "temper/kernels/conv/winograd_job.h"
-#include "temper/kernels/conv/winograd_transforms.h"
+#include "temper/kernels/winograd/winograd_job.h"
+#include "temper/kernels/winograd/winograd_transforms.h"
 
 namespace temper::kernels::TEMPER_TARGET {
 
@@ -125,7 +125,7 @@ struct PointReader {
   }
 };
 
-// What leaves the output transform: stored, and summed if wanted. Pixels
+// Stores what leaves the output transform, and sums it if wanted. Pixels
 // outside of the plane go to a sink and are left out of the sums.
 template <int kCount, bool kSums, bool kBias>
 struct TileWriter {

@@ -2,10 +2,10 @@
 // *_simd.cpp.
 #pragma once
 
-#include "temper/kernels/conv/multiply.h"
-#include "temper/kernels/conv/transpose.h"
-#include "temper/kernels/conv/winograd_job.h"
-#include "temper/kernels/conv/winograd_transforms.h"
+#include "temper/kernels/gemm/multiply.h"
+#include "temper/kernels/simd/transpose.h"
+#include "temper/kernels/winograd/winograd_job.h"
+#include "temper/kernels/winograd/winograd_transforms.h"
 
 namespace temper::kernels::TEMPER_TARGET {
 

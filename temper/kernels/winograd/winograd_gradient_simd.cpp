@@ -2,10 +2,10 @@
 // pass. Tiles of x and of y's gradient are transformed, multiplied point by
 // point with the tiles as the inner dimension, and the sums go through the
 // adjoint of the weights' transform once, at the end.
-#include "temper/kernels/conv/winograd_table.h"
-#include "temper/kernels/conv/winograd_tiles.h"
-#include "temper/kernels/conv/winograd_weights.h"
 #include "temper/kernels/simd/scratch.h"
+#include "temper/kernels/winograd/winograd_table.h"
+#include "temper/kernels/winograd/winograd_tiles.h"
+#include "temper/kernels/winograd/winograd_weights.h"
 
 namespace temper::kernels::TEMPER_TARGET {
 namespace {
@@ -49,7 +49,7 @@ void read_both(
 
 // Adds `tiles` tiles to the sums of a block of outputs, point by point.
 template <class Short>
-void add_block(
+void add_tiles_to_block(
     const WinogradGradientJob& job,
     std::int64_t tiles,
     const WinogradSums& sums) {
@@ -109,7 +109,7 @@ void sum_private(
     const std::int64_t tiles =
         left < forward.block_tiles ? left : forward.block_tiles;
     read_both<Short>(job, tile, tile + tiles, 0);
-    add_block<Short>(job, tiles, sums);
+    add_tiles_to_block<Short>(job, tiles, sums);
   }
 }
 
@@ -214,7 +214,7 @@ void sum_one_block(
     bool clear,
     const WinogradSums& sums) {
   if (clear) clear_block<Short>(sums);
-  add_block<Short>(job, tiles, sums);
+  add_tiles_to_block<Short>(job, tiles, sums);
 }
 
 void sum_block(
@@ -232,7 +232,7 @@ void sum_block(
   }
 }
 
-void finish(
+void finish_sums(
     const WinogradGradientJob& job,
     const WinogradSums& sums,
     std::int64_t parts,
@@ -250,7 +250,12 @@ void finish(
 } // namespace
 
 extern const WinogradGradientTable winograd_gradient_table;
-const WinogradGradientTable winograd_gradient_table =
-    {kLanes, kTileColumns, gradient_read_tiles, sum_tiles, sum_block, finish};
+const WinogradGradientTable winograd_gradient_table = {
+    kLanes,
+    kTileColumns,
+    gradient_read_tiles,
+    sum_tiles,
+    sum_block,
+    finish_sums};
 
 } // namespace temper::kernels::TEMPER_TARGET

@@ -1,10 +1,10 @@
 // Winograd's convolution, forward and to the data: a block of tiles goes
 // through input transform, one multiplication a point and output transform
 // while it is in the second-level cache.
-#include "temper/kernels/conv/winograd_table.h"
-#include "temper/kernels/conv/winograd_tiles.h"
-#include "temper/kernels/conv/winograd_weights.h"
 #include "temper/kernels/simd/scratch.h"
+#include "temper/kernels/winograd/winograd_table.h"
+#include "temper/kernels/winograd/winograd_tiles.h"
+#include "temper/kernels/winograd/winograd_weights.h"
 
 namespace temper::kernels::TEMPER_TARGET {
 namespace {
