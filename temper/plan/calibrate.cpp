@@ -134,7 +134,7 @@ Plan plan_unmeasured(const Candidates& candidates, const std::string& why) {
     for (const Setting& setting : candidates.settings)
       plan.tried.push_back({setting, {}, {}, TrialVerdict::skipped, why});
   for (Tried& each : plan.tried)
-    if (each.setting == candidates.fallback)
+    if (each.setting == candidates.standard())
       each = {
           each.setting,
           {},
@@ -142,7 +142,7 @@ Plan plan_unmeasured(const Candidates& candidates, const std::string& why) {
           TrialVerdict::chosen,
           "the default, not measured"};
   sort_tried(plan.tried);
-  explain(plan, candidates.fallback, candidates.asked);
+  explain(plan, candidates.standard(), candidates.asked);
   return plan;
 }
 

@@ -196,8 +196,9 @@ int promise(const Setting& setting, int fast) {
   return rank;
 }
 
-// Settings of one device and precision: LibTorch's kernels in every layout, or,
-// where they are asked for, temper's in the one they compute in.
+// Settings of one device and precision: temper's kernels in the layout they
+// compute in, unless LibTorch's are asked for, and LibTorch's in every layout,
+// unless temper's are.
 std::vector<std::pair<Kernels, Layout>> ways(
     const std::string& device,
     Precision precision,
@@ -205,12 +206,22 @@ std::vector<std::pair<Kernels, Layout>> ways(
     const Requests& asked,
     const ModelTraits& model) {
   std::vector<std::pair<Kernels, Layout>> found;
-  const bool can_fuse = model.fusable && machine::is_cpu(device) &&
-      precision == Precision::fp32 && asked.kernels == Kernels::fused;
-  if (can_fuse && !layouts.empty()) return {{Kernels::fused, layouts.back()}};
+  if (model.fusable && machine::is_cpu(device) &&
+      precision == Precision::fp32 && asked.kernels != Kernels::stock &&
+      !layouts.empty())
+    found.emplace_back(Kernels::fused, layouts.back());
+  if (!found.empty() && asked.kernels == Kernels::fused) return found;
   for (const Layout layout : layouts)
     found.emplace_back(Kernels::stock, layout);
   return found;
+}
+
+// Temper's kernels, where they fit. Of a GPU and of LibTorch's layouts nobody
+// knows before they are measured.
+std::optional<Setting> likely_fastest(const Candidates& found, int threads) {
+  for (const Setting& each : found.settings)
+    if (each.kernels == Kernels::fused && each.threads == threads) return each;
+  return std::nullopt;
 }
 
 } // namespace
@@ -286,6 +297,7 @@ Candidates find_candidates(
         right.threads = b.threads == fast ? 0 : b.threads;
         return simpler(left, right);
       });
+  found.prior = likely_fastest(found, asked.threads.value_or(fast));
   return found;
 }
 

@@ -34,17 +34,24 @@ Requests requests_of(const config::Config& config);
 
 // The traits of a model and its data that decide which settings make sense.
 struct ModelTraits {
-  bool images = true; // there are channels that can be last
+  bool images = true; // convolved, so that it matters where channels are
   bool fusable = false; // temper's kernels compute some of its operators
 };
 
 struct Candidates {
   std::vector<Setting> settings; // never empty, most promising first
   std::vector<RuledOut> ruled_out;
-  // The simplest of what was asked for: what a run gets when nothing could be
-  // measured. Without requests it is the reference.
+  // The simplest of what was asked for: what a run gets when all that was
+  // measured failed. Without requests it is the reference.
   Setting fallback;
+  // The setting that is most likely the fastest: what a run gets that is too
+  // short to measure, and what others have to beat. No value: the fallback.
+  std::optional<Setting> prior;
   Requests asked;
+
+  const Setting& standard() const {
+    return prior ? *prior : fallback;
+  }
 };
 
 // Error, naming the alternatives, when what is asked for cannot be had on this

@@ -58,7 +58,7 @@ Contest::Contest(
     : rig_(std::move(rig)),
       options_(options),
       now_(options.now ? options.now : steady_seconds),
-      fallback_(candidates.fallback),
+      standard_(candidates.standard()),
       worker_(options.wait) {
   started_s_ = now_();
   for (const Setting& setting : candidates.settings) {

@@ -105,7 +105,7 @@ class Contest {
   std::shared_ptr<Rig> rig_;
   const CalibrateOptions& options_;
   std::function<double()> now_;
-  Setting fallback_;
+  Setting standard_;
   double started_s_ = 0;
   bool too_short_ = false;
   double others_began_s_ = 0; // since the default was tried

@@ -43,7 +43,7 @@ std::vector<Contender*> Contest::in_order() {
   for (Contender& each : contenders_)
     order.push_back(&each);
   std::stable_partition(order.begin(), order.end(), [&](const Contender* each) {
-    return each->setting == fallback_;
+    return each->setting == standard_;
   });
   return order;
 }
@@ -128,7 +128,7 @@ void Contest::qualify() {
       });
   const Contender* best = fastest();
   too_short_ =
-      some_left_out && tried == 1 && best && best->setting == fallback_;
+      some_left_out && tried == 1 && best && best->setting == standard_;
 }
 
 // A first step alone is a bound: it tells something beside a time that was
@@ -265,10 +265,10 @@ Contender* Contest::fastest() {
 // are, the simplest that is as fast as the fastest.
 Contender* Contest::best_choice() {
   Contender* best = fastest();
-  if (!best || best->setting == fallback_) return best;
+  if (!best || best->setting == standard_) return best;
   Contender* standard = nullptr;
   for (Contender& each : contenders_)
-    if (each.in_play() && each.setting == fallback_) standard = &each;
+    if (each.in_play() && each.setting == standard_) standard = &each;
   if (standard && !held_against(*best, *standard).faster()) return standard;
   Contender* pick = best;
   for (Contender& each : contenders_) {

@@ -55,7 +55,7 @@ struct Plan {
   Choice threads;
   Choice workers{"auto", "the loader adapts them to the measured waits"};
   Choice precision;
-  Choice kernels{"stock", "LibTorch's own"};
+  Choice kernels{"stock", "nothing else to choose from"};
   Choice micro_batch{"auto", "as many samples at once as fit in memory"};
   std::vector<Tried> tried; // the chosen one first, then by time
   std::vector<RuledOut> ruled_out;

@@ -1,6 +1,6 @@
 // One way to run a training step: where, in which memory layout, with how many
-// threads, in which precision and by whose kernels. What candidates proposes, a Rig opens and
-// the plan settles on.
+// threads, in which precision and by whose kernels. What candidates proposes, a
+// Rig opens and the plan settles on.
 #pragma once
 
 #include <optional>
@@ -28,14 +28,14 @@ struct Setting {
   friend bool operator==(const Setting&, const Setting&) = default;
 };
 
-// "cpu, channels_last, 4 threads, fp32", with ", fused" behind it where temper's
-// own kernels compute.
+// "cpu, channels_last, 4 threads, fp32", with ", fused" behind it where
+// temper's own kernels compute.
 std::string to_text(const Setting& setting);
 // The setting in such a text; no value when it is another text.
 std::optional<Setting> setting_from_text(const std::string& text);
 
-// Contiguous fp32 on the CPU by LibTorch's operators is what every gradient is held against; the
-// number of threads does not matter for it.
+// Contiguous fp32 on the CPU by LibTorch's operators is what every gradient is
+// held against; the number of threads does not matter for it.
 bool is_reference(const Setting& setting);
 
 // A total order, simplest first: of two settings equally fast, the plan takes

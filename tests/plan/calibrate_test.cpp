@@ -7,7 +7,7 @@
 
 #include "temper/base/random/philox.h"
 #include "temper/base/text.h"
-#include "tests/plan/fake_rig.h"
+#include "tests/plan/calibrate_fixture.h"
 
 namespace temper::plan {
 namespace {
@@ -19,46 +19,6 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
-
-const Setting kReference{"cpu", Layout::contiguous, 4, Precision::fp32};
-const Setting kOneThread{"cpu", Layout::contiguous, 1, Precision::fp32};
-const Setting kLast{"cpu", Layout::channels_last, 4, Precision::fp32};
-const Setting kMps{"mps", Layout::contiguous, 4, Precision::fp32};
-const Setting kCudaSetting{"cuda:0", Layout::contiguous, 4, Precision::fp32};
-const Setting kHalf{"cpu", Layout::contiguous, 4, Precision::bf16};
-
-class Calibrate : public testing::Test {
- protected:
-  void add(const Setting& setting, const Behaviour& behaviour) {
-    candidates_.settings.push_back(setting);
-    rig_->behaviours[to_text(setting)] = behaviour;
-  }
-  Plan measured(double seconds = 10) {
-    candidates_.fallback = kReference;
-    CalibrateOptions options;
-    options.seconds = seconds;
-    options.now = [clock = rig_->clock] { return clock->now(); };
-    options.wait = wait_or_hang(rig_->clock, rig_->gate);
-    options.run_steps = run_steps_;
-    options.load = load_;
-    const double before_s = rig_->clock->now();
-    Plan plan = calibrate(candidates_, rig_, options);
-    took_s_ = rig_->clock->now() - before_s;
-    return plan;
-  }
-  static Tried tried(const Plan& plan, const Setting& setting) {
-    for (const Tried& each : plan.tried)
-      if (each.setting == setting) return each;
-    ADD_FAILURE() << to_text(setting) << " is not in the plan";
-    return {};
-  }
-
-  std::shared_ptr<FakeRig> rig_ = std::make_shared<FakeRig>();
-  Candidates candidates_;
-  std::optional<std::int64_t> run_steps_;
-  std::function<std::optional<machine::Load>()> load_;
-  double took_s_ = 0; // on the rig's clock
-};
 
 TEST_F(Calibrate, TheFastestWinsAndSaysByHowMuch) {
   add(kReference, {.step_s = 0.243});

@@ -89,6 +89,48 @@ TEST(Candidates, APlainBoxHasLayoutsTimesThreads) {
   EXPECT_EQ(to_text(found.fallback), "cpu, contiguous, 2 threads, fp32");
 }
 
+TEST(Candidates, TempersKernelsAreTheStandardWhereTheyFit) {
+  const ModelTraits fusable{.images = true, .fusable = true};
+  const Candidates found = find_candidates(linux_box(), kCpuOnly, {}, fusable);
+  EXPECT_THAT(
+      names(found),
+      ElementsAre(
+          "cpu, channels_last, 2 threads, fp32, fused",
+          "cpu, channels_last, 2 threads, fp32",
+          "cpu, contiguous, 2 threads, fp32",
+          "cpu, channels_last, 1 thread, fp32, fused",
+          "cpu, channels_last, 1 thread, fp32",
+          "cpu, contiguous, 1 thread, fp32"));
+  EXPECT_EQ(to_text(found.standard()), names(found).front());
+  EXPECT_EQ(to_text(found.fallback), "cpu, contiguous, 2 threads, fp32");
+}
+
+TEST(Candidates, LibTorchsKernelsAreTheOnlyOnesWhereTheyAreAskedFor) {
+  const ModelTraits fusable{.images = true, .fusable = true};
+  Requests asked;
+  asked.kernels = Kernels::stock;
+  const Candidates found =
+      find_candidates(linux_box(), kCpuOnly, asked, fusable);
+  EXPECT_THAT(names(found), Not(Contains(HasSubstr("fused"))));
+  EXPECT_EQ(found.standard(), found.fallback);
+  asked.kernels = Kernels::fused;
+  EXPECT_THAT(
+      names(find_candidates(linux_box(), kCpuOnly, asked, fusable)),
+      ElementsAre(
+          "cpu, channels_last, 2 threads, fp32, fused",
+          "cpu, channels_last, 1 thread, fp32, fused"));
+}
+
+TEST(Candidates, AGpuHasNoneOfTempersKernels) {
+  const ModelTraits fusable{.images = true, .fusable = true};
+  Requests asked;
+  asked.device = "mps";
+  const Candidates found =
+      find_candidates(mac("Apple M2", "2.5.0"), kMacDevices, asked, fusable);
+  EXPECT_THAT(names(found), Not(Contains(HasSubstr("fused"))));
+  EXPECT_EQ(found.standard(), found.fallback);
+}
+
 TEST(Candidates, AMacTriesTheGpuFirstAndOnlyContiguousOnIt) {
   const auto found =
       find_candidates(mac("Apple M1", "2.14.0"), kMacDevices, {});

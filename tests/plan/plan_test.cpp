@@ -114,7 +114,7 @@ TEST(Plan, TheStartOfARunShowsEachChoiceByItsName) {
            "settings measured in 7.5 s"},
           {"layout", "channels_last (171 ms a step; contiguous: 243 ms)"},
           {"precision", "fp32 (the default)"}}));
-  EXPECT_EQ(start_rows(plan, true).size(), 5U);
+  EXPECT_EQ(start_rows(plan, true).size(), 6U);
   plan.load = machine::Load{.others = 1.4, .cores = 2, .usable = 2};
   const auto last = start_rows(plan, false).back();
   EXPECT_EQ(last.first, "load");

@@ -1,5 +1,7 @@
 #include "temper/train/calibrate/calibration.h"
 
+#include <algorithm>
+
 #include "temper/base/digest/hash.h"
 #include "temper/base/text.h"
 #include "temper/data/fetch/locate.h"
@@ -30,11 +32,22 @@ bool is_remembered(const PlanRequest& request) {
       !config.deterministic && request.data.stream == nullptr;
 }
 
+// A model written in C++ shows no operators, and may have convolutions.
+bool may_convolve(const RunModel& model) {
+  if (!model.program) return true;
+  const auto& nodes = model.program->graph.nodes;
+  return std::any_of(nodes.begin(), nodes.end(), [](const graph::Node& node) {
+    return node.op.find("conv") != std::string::npos;
+  });
+}
+
 plan::ModelTraits traits_of(const PlanRequest& request) {
-  return {
-      request.data.info.input == data::Input::image,
-      request.model.program &&
-          !graph::find_fusions(request.model.program->graph).groups.empty()};
+  plan::ModelTraits traits;
+  traits.images = request.data.info.input == data::Input::image &&
+      may_convolve(request.model);
+  traits.fusable = request.model.program &&
+      !graph::find_fusions(request.model.program->graph).groups.empty();
+  return traits;
 }
 
 } // namespace

@@ -1,0 +1,45 @@
+// The setting that is most likely the fastest: it is used where nothing is
+// measured, and has to be beaten where something is.
+#include <gtest/gtest.h>
+
+#include "tests/plan/calibrate_fixture.h"
+
+namespace temper::plan {
+namespace {
+
+const Setting kFused{
+    "cpu",
+    Layout::channels_last,
+    4,
+    Precision::fp32,
+    Kernels::fused};
+
+TEST_F(Calibrate, ThePriorStaysUnlessOneIsFasterBeyondTheNoise) {
+  add(kReference, {.step_s = 0.0995});
+  add(kFused, {.step_s = 0.100});
+  candidates_.prior = kFused;
+  EXPECT_EQ(measured().setting(), kFused);
+  rig_->behaviours[to_text(kReference)].step_s = 0.08;
+  EXPECT_EQ(measured().setting(), kReference);
+}
+
+TEST_F(Calibrate, APriorWithWrongGradientsIsOutAsAnybodyIs) {
+  add(kFused, {.step_s = 0.05, .agrees = false});
+  add(kReference, {.step_s = 0.1});
+  candidates_.prior = kFused;
+  const Plan plan = measured();
+  EXPECT_EQ(plan.setting(), kReference);
+  EXPECT_EQ(tried(plan, kFused).verdict, TrialVerdict::rejected);
+}
+
+TEST_F(Calibrate, APlanThatWasNotMeasuredTakesThePrior) {
+  candidates_.settings = {kFused, kReference};
+  candidates_.fallback = kReference;
+  candidates_.prior = kFused;
+  const Plan plan = plan_unmeasured(candidates_, "the run is short");
+  EXPECT_EQ(plan.setting(), kFused);
+  EXPECT_EQ(plan.kernels.reason, "default; the run is short");
+}
+
+} // namespace
+} // namespace temper::plan
