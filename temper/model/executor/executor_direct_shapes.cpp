@@ -111,8 +111,10 @@ const StepMakers& direct_shapes() {
            "dim1",
            [](T x, I one, I two) { return x.transpose(one, two); })},
       {"aten.unsqueeze.default", unsqueeze},
+      // An exported view is one of a contiguous tensor. With its channels last
+      // the same elements may need a copy, which is what reshape makes then.
       {"aten.view.default",
-       sized("size", [](T x, at::IntArrayRef s) { return x.view(s); })},
+       sized("size", [](T x, at::IntArrayRef s) { return x.reshape(s); })},
   };
   return table;
 }

@@ -70,9 +70,13 @@ TEST_F(Calibration, LeavesADeterministicRunToItsConfig) {
   const plan::Plan plan = plan_settings(request());
   for (const plan::Tried& each : plan.tried)
     EXPECT_FALSE(each.step_s) << plan::to_text(each.setting);
-  EXPECT_EQ(plan.setting().layout, plan::Layout::contiguous);
-  EXPECT_NE(plan.layout.reason.find("deterministic"), std::string::npos)
-      << plan.layout.reason;
+  EXPECT_EQ(plan.kernels.value, "fused");
+  EXPECT_NE(plan.kernels.reason.find("deterministic"), std::string::npos)
+      << plan.kernels.reason;
+  config_.kernels = "stock";
+  const plan::Plan stock = plan_settings(request());
+  EXPECT_EQ(stock.kernels.value, "stock");
+  EXPECT_EQ(stock.setting().layout, plan::Layout::contiguous);
 }
 
 // The frozen part is most of the work: its layout matters as much.
