@@ -23,6 +23,7 @@
 #include "temper/kernels/simd/threads.h"
 #include "temper/model/fused/cross_entropy.h"
 #include "temper/model/fused/layers.h"
+#include "temper/model/fused/torch_threads.h"
 
 namespace {
 
@@ -288,18 +289,6 @@ void cross_entropy(std::int64_t rows, std::int64_t classes) {
       },
       {normal({rows, classes})},
       0);
-}
-
-void use_torch_threads() {
-  kernels::ThreadRunner runner;
-  runner.count = [] { return at::get_num_threads(); };
-  runner.run = [](int workers, void (*body)(void*), void* context) {
-    at::parallel_for(0, workers, 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i)
-        body(context);
-    });
-  };
-  kernels::set_thread_runner(runner);
 }
 
 } // namespace

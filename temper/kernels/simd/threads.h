@@ -2,8 +2,11 @@
 // number of threads, and adds partial sums in the order of chunks: so its bits
 // do not depend on how many threads there are.
 //
-// The threads are somebody else's: whoever runs on LibTorch hands in its pool,
-// so that there is one pool in the process. Without one, chunks run in turn.
+// The threads are a pool of the kernels' own. A call does not wait until its
+// helpers have come: it takes chunk after chunk itself, helpers join when the
+// system lets them run, and at the end only chunks under way are waited for. So
+// a helper that lost its core to another program costs one chunk at most, where
+// a barrier of OpenMP would stall the whole call.
 #pragma once
 
 #include <atomic>
@@ -11,19 +14,17 @@
 
 namespace temper::kernels {
 
-struct ThreadRunner {
-  // How many threads there are now, the caller among them.
-  int (*count)() = nullptr;
-  // Calls body(context) on up to `workers` threads and returns when all are
-  // done; what a body throws is thrown to the caller then.
-  void (*run)(int workers, void (*body)(void* context), void* context) =
-      nullptr;
-};
-
-// Process-wide. A runner without functions: chunks run in turn.
-void set_thread_runner(const ThreadRunner& runner);
+// Process-wide: how many threads a call may use, the caller among them. It is
+// asked before every call, so that whoever runs on LibTorch answers with
+// LibTorch's own number. Null: one thread.
+void set_thread_count(int (*count)());
 int thread_count();
-void run_on_threads(int workers, void (*body)(void* context), void* context);
+
+// Calls body(context) on the calling thread and on up to `threads` - 1 others,
+// and returns when all who began are done; what a body throws is thrown to the
+// caller then. Bodies share their work through the context. A call inside
+// another, or beside one of another thread, has the calling thread alone.
+void run_on_threads(int threads, void (*body)(void* context), void* context);
 
 // Calls work(chunk) for every chunk in [0, chunks), in any order, on as many
 // threads as there are.

@@ -3,6 +3,7 @@
 // computed by the steps as they were.
 #include "temper/model/executor/compiled_graph.h"
 #include "temper/model/fused/make_fused.h"
+#include "temper/model/fused/torch_threads.h"
 
 namespace temper::model {
 namespace {

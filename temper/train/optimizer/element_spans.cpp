@@ -1,8 +1,8 @@
 #include "temper/train/optimizer/element_spans.h"
 
-#include <ATen/Parallel.h>
-
 #include <algorithm>
+
+#include "temper/kernels/simd/threads.h"
 
 namespace temper::train {
 namespace {
@@ -42,16 +42,14 @@ void ElementSpans::clear() {
 void ElementSpans::each(const std::function<void(const Span&)>& work) const {
   const auto count = static_cast<std::int64_t>(runs_.size());
   if (count == 0) return;
-  const auto per_run = std::max<std::size_t>(numbers_ / runs_.size(), 1);
-  const auto grain = static_cast<std::int64_t>(kWorthAThread / per_run);
-  at::parallel_for(
-      0,
-      count,
-      std::max<std::int64_t>(grain, 1),
-      [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t i = begin; i < end; ++i)
-          work(runs_[static_cast<std::size_t>(i)]);
-      });
+  const auto chunks = static_cast<std::int64_t>(
+      (numbers_ + kWorthAThread - 1) / kWorthAThread);
+  kernels::for_each_chunk(chunks, [&](std::int64_t chunk) {
+    const kernels::ChunkRange range =
+        kernels::chunk_range(count, 1, chunks, chunk);
+    for (std::int64_t i = range.begin; i < range.end; ++i)
+      work(runs_[static_cast<std::size_t>(i)]);
+  });
 }
 
 } // namespace temper::train

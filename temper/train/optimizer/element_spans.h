@@ -28,7 +28,7 @@ class ElementSpans {
 
   void add(std::size_t tensor, const at::Tensor& sized_as);
   void clear(); // keeps its memory
-  // Calls `work` for each span on LibTorch's threads; it must not throw.
+  // Calls `work` for each span on the kernels' threads; it must not throw.
   void each(const std::function<void(const Span&)>& work) const;
 
  private:

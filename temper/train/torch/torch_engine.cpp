@@ -13,6 +13,7 @@
 #include "temper/libtorch/messages.h"
 #include "temper/libtorch/onednn.h"
 #include "temper/libtorch/torch/device_name.h"
+#include "temper/model/fused/torch_threads.h"
 #include "temper/model/module/tensors.h"
 #include "temper/train/optimizer/average.h"
 #include "temper/train/optimizer/buffer_backup.h"
@@ -478,6 +479,7 @@ class TorchEngine final : public Engine {
 
 std::unique_ptr<Engine> make_torch_engine(TorchEngineParts parts) {
   libtorch::keep_onednn_from_tiles();
+  model::use_torch_threads();
   return std::make_unique<TorchEngine>(std::move(parts));
 }
 

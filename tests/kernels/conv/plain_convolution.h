@@ -7,7 +7,6 @@
 #include <functional>
 #include <random>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "temper/kernels/conv_shape.h"
@@ -145,18 +144,9 @@ inline int& threads_of_test() {
 
 inline void run_with_threads(int threads, const std::function<void()>& work) {
   threads_of_test() = threads;
-  set_thread_runner(
-      {[] { return threads_of_test(); },
-       [](int workers, void (*body)(void*), void* context) {
-         std::vector<std::thread> others;
-         for (int i = 1; i < workers; ++i)
-           others.emplace_back(body, context);
-         body(context);
-         for (std::thread& other : others)
-           other.join();
-       }});
+  set_thread_count([] { return threads_of_test(); });
   work();
-  set_thread_runner({});
+  set_thread_count(nullptr);
 }
 
 } // namespace temper::kernels

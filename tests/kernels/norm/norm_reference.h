@@ -10,7 +10,6 @@
 #include <functional>
 #include <random>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "temper/kernels/norm/batch_norm.h"
@@ -147,24 +146,14 @@ inline int& threads_to_use() {
   return count;
 }
 
-// Runs the work with 1, 2, 3 and 7 threads of its own.
+// Runs the work with 1, 2, 3 and 7 threads.
 inline void with_threads(const std::function<void(int)>& work) {
-  const ThreadRunner runner{
-      [] { return threads_to_use(); },
-      [](int workers, void (*body)(void*), void* context) {
-        std::vector<std::thread> others;
-        for (int i = 1; i < workers; ++i)
-          others.emplace_back(body, context);
-        body(context);
-        for (std::thread& other : others)
-          other.join();
-      }};
-  set_thread_runner(runner);
+  set_thread_count([] { return threads_to_use(); });
   for (const int count : {1, 2, 3, 7}) {
     threads_to_use() = count;
     work(count);
   }
-  set_thread_runner({});
+  set_thread_count(nullptr);
 }
 
 } // namespace temper::kernels::reference

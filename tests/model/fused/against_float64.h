@@ -14,24 +14,12 @@
 #include "temper/kernels/simd/target.h"
 #include "temper/kernels/simd/threads.h"
 #include "temper/model/fused/fused_op.h"
+#include "temper/model/fused/torch_threads.h"
 
 namespace temper::model {
 
 using OpTensors = FusedOp::Tensors;
 using Formula = std::function<at::Tensor(const OpTensors&)>;
-
-// The kernels on LibTorch's threads, as in a run.
-inline void use_torch_threads() {
-  kernels::ThreadRunner runner;
-  runner.count = [] { return at::get_num_threads(); };
-  runner.run = [](int workers, void (*body)(void*), void* context) {
-    at::parallel_for(0, workers, 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i)
-        body(context);
-    });
-  };
-  kernels::set_thread_runner(runner);
-}
 
 // The result and then the gradients of all inputs that want one.
 inline OpTensors result_and_gradients(
@@ -125,7 +113,7 @@ inline void expect_same_bits_on_threads(
     all.push_back(result_and_gradients(ours, inputs, at::kFloat, gradient));
   }
   at::set_num_threads(threads);
-  kernels::set_thread_runner({});
+  kernels::set_thread_count(nullptr);
   for (const OpTensors& other : all)
     for (std::size_t i = 0; i < other.size(); ++i)
       EXPECT_TRUE(at::equal(all.front()[i], other[i])) << i;

@@ -212,7 +212,7 @@ class OnTorchThreads : public ::testing::Test {
     use_torch_threads();
   }
   void TearDown() override {
-    kernels::set_thread_runner({});
+    kernels::set_thread_count(nullptr);
   }
 };
 

@@ -1,11 +1,11 @@
 #include <gtest/gtest.h>
 
-#include <ATen/Parallel.h>
 
 #include <cmath>
 
 #include "temper/kernels/simd/threads.h"
 #include "temper/model/fused/layers.h"
+#include "temper/model/fused/torch_threads.h"
 
 namespace temper::model {
 namespace {
@@ -146,12 +146,7 @@ TEST(TorchConvActPool, NansComeThroughAsInLibTorch) {
 }
 
 TEST(TorchConvActPool, BitsDoNotDependOnThreads) {
-  kernels::set_thread_runner(
-      {[] { return at::get_num_threads(); },
-       [](int workers, void (*body)(void*), void* context) {
-         at::parallel_for(
-             0, workers, 1, [&](std::int64_t, std::int64_t) { body(context); });
-       }});
+  use_torch_threads();
   const int before = at::get_num_threads();
   PoolCase of = pool_case(3, 32, 64, 64, 0);
   of.x = at::randn({4, 3, 64, 64});
@@ -164,7 +159,7 @@ TEST(TorchConvActPool, BitsDoNotDependOnThreads) {
   EXPECT_TRUE(one.weight.equal(two.weight));
   EXPECT_TRUE(one.bias.equal(two.bias));
   at::set_num_threads(before);
-  kernels::set_thread_runner({});
+  kernels::set_thread_count(nullptr);
 }
 
 TEST(TorchConvActPool, DeclinesWhatLibTorchComputes) {

@@ -248,7 +248,7 @@ TEST(TorchConvolution, BitsDoNotDependOnThreads) {
     EXPECT_TRUE(one.bias.equal(two.bias));
   }
   at::set_num_threads(before);
-  kernels::set_thread_runner({});
+  kernels::set_thread_count(nullptr);
 }
 
 TEST(TorchConvolution, NansStay) {

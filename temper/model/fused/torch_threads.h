@@ -1,0 +1,10 @@
+// How many threads the kernels use.
+#pragma once
+
+namespace temper::model {
+
+// As many as LibTorch from here on. Called by whoever is about to use them; more
+// than once does no harm.
+void use_torch_threads();
+
+} // namespace temper::model

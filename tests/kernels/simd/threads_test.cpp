@@ -1,0 +1,104 @@
+#include "temper/kernels/simd/threads.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <set>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+namespace temper::kernels {
+namespace {
+
+// Three threads while it lives.
+struct ThreeThreads {
+  ThreeThreads() {
+    set_thread_count([] { return 3; });
+  }
+  ~ThreeThreads() {
+    set_thread_count(nullptr);
+  }
+};
+
+TEST(Threads, EveryChunkIsDoneOnceCallAfterCall) {
+  const ThreeThreads three;
+  for (int call = 0; call < 2000; ++call) {
+    const int chunks = call % 17;
+    std::vector<std::atomic<int>> done(17);
+    for_each_chunk(chunks, [&](std::int64_t chunk) {
+      ++done[static_cast<std::size_t>(chunk)];
+    });
+    for (int i = 0; i < 17; ++i)
+      ASSERT_EQ(done[static_cast<std::size_t>(i)], i < chunks ? 1 : 0);
+  }
+}
+
+// Both chunks wait for each other, which one thread alone could never end.
+TEST(Threads, ChunksRunOnSeveralThreadsAtOnce) {
+  const ThreeThreads three;
+  std::mutex mutex;
+  std::condition_variable met;
+  int here = 0;
+  std::set<std::thread::id> seen;
+  for_each_chunk(2, [&](std::int64_t) {
+    std::unique_lock lock(mutex);
+    seen.insert(std::this_thread::get_id());
+    ++here;
+    met.notify_all();
+    met.wait(lock, [&] { return here == 2; });
+  });
+  EXPECT_EQ(seen.size(), 2);
+  EXPECT_EQ(seen.count(std::this_thread::get_id()), 1);
+}
+
+TEST(Threads, OneThreadIsTheCallersOwn) {
+  set_thread_count([] { return 1; });
+  for_each_chunk(8, [caller = std::this_thread::get_id()](std::int64_t) {
+    EXPECT_EQ(std::this_thread::get_id(), caller);
+  });
+  set_thread_count(nullptr);
+}
+
+TEST(Threads, WhatAChunkThrowsReachesTheCallerAndTheNextCallWorks) {
+  const ThreeThreads three;
+  for (int call = 0; call < 200; ++call) {
+    EXPECT_THROW(
+        for_each_chunk(
+            9,
+            [](std::int64_t chunk) {
+              if (chunk % 4 == 3) throw std::runtime_error("a chunk");
+            }),
+        std::runtime_error);
+    std::atomic<int> done{0};
+    for_each_chunk(9, [&](std::int64_t) { ++done; });
+    EXPECT_EQ(done, 9);
+  }
+}
+
+TEST(Threads, ACallInsideACallIsDone) {
+  const ThreeThreads three;
+  std::atomic<int> done{0};
+  for_each_chunk(5, [&](std::int64_t) {
+    for_each_chunk(7, [&](std::int64_t) { ++done; });
+  });
+  EXPECT_EQ(done, 35);
+}
+
+TEST(Threads, CallsOfSeveralThreadsAreDone) {
+  const ThreeThreads three;
+  std::atomic<int> done{0};
+  const auto calls = [&] {
+    for (int call = 0; call < 300; ++call)
+      for_each_chunk(11, [&](std::int64_t) { ++done; });
+  };
+  std::thread other(calls);
+  calls();
+  other.join();
+  EXPECT_EQ(done, 2 * 300 * 11);
+}
+
+} // namespace
+} // namespace temper::kernels
