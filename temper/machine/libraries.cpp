@@ -1,6 +1,7 @@
 #include "temper/machine/libraries.h"
 
 #include <array>
+#include <filesystem>
 #include <utility>
 
 #include "temper/base/text.h"

@@ -186,8 +186,8 @@ std::optional<Box> decode_window(
 void decode_sample(Bytes bytes, const WindowChooser* chooser, Sample& sample) {
   DecodeOptions colour;
   colour.channels = 3;
-  sample.window = decode_by_format(
-      bytes, colour, chooser, sample.image, sample.warnings);
+  sample.window =
+      decode_by_format(bytes, colour, chooser, sample.image, sample.warnings);
 }
 
 } // namespace temper::data

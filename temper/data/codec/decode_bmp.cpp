@@ -2,6 +2,7 @@
 // bits through a palette, 16, 24 and 32 bits direct.
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <vector>
 

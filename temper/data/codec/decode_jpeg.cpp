@@ -205,8 +205,8 @@ void decompress_window(JpegDecoder& decoder) {
   const int begin = std::max(0, window.left - kMargin);
   const int wanted_end = window.left + window.width + kMargin;
   const int end = std::min(whole, std::max(wanted_end, begin + kNarrowest));
-  auto left = static_cast<JDIMENSION>(
-      std::min(begin, std::max(0, end - kNarrowest)));
+  auto left =
+      static_cast<JDIMENSION>(std::min(begin, std::max(0, end - kNarrowest)));
   auto width = static_cast<JDIMENSION>(end) - left;
   jpeg_crop_scanline(&jpeg, &left, &width);
   const auto offset = (static_cast<std::size_t>(window.left) - left) *

@@ -17,7 +17,8 @@ namespace temper::data {
 
 // The label of a tf.Example; no value when it has none. Throws BadSample.
 std::optional<std::int64_t> label_of_tf_example(Bytes message);
-// Fills the image, or the chosen window of it. Throws BadSample with the bare reason.
+// Fills the image, or the chosen window of it. Throws BadSample with the bare
+// reason.
 void decode_tf_example(
     Bytes message,
     const WindowChooser* chooser,

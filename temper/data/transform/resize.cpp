@@ -176,10 +176,8 @@ void RandomResizedCrop::apply(Image& image, Image& spare, RandomStream& random)
   std::swap(image, spare);
 }
 
-std::optional<Box> RandomResizedCrop::window(
-    int width,
-    int height,
-    RandomStream random) const {
+std::optional<Box>
+RandomResizedCrop::window(int width, int height, RandomStream random) const {
   return choose_resized_crop(width, height, range_, random);
 }
 

@@ -26,8 +26,8 @@ class Transform {
       const = 0;
   // The only part of an image of this size that apply() looks at, with the
   // same draws, where that is a box inside of it; no value: all of it.
-  virtual std::optional<Box>
-  window(int width, int height, RandomStream random) const;
+  virtual std::optional<Box> window(int width, int height, RandomStream random)
+      const;
   // Like apply(), given that part alone instead of the image.
   virtual void apply_to_window(Image& image, Image& spare) const;
   // "random_crop(32, padding=4)": for people, and for the pipeline's hash.

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 #include "temper/base/digest/hash.h"

@@ -1,5 +1,6 @@
 #include "temper/graph/ir/elements.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>

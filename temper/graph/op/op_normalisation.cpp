@@ -1,5 +1,7 @@
 // Normalisation. The native_* forms also give the statistics that the backward
 // pass needs.
+#include <algorithm>
+
 #include "temper/base/text.h"
 #include "temper/graph/ir/saturating.h"
 #include "temper/graph/ir/weights.h"

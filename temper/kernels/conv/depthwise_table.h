@@ -18,10 +18,7 @@ struct DepthwisePiece {
 struct DepthwiseTable {
   std::int64_t lanes;
   // Weights as [vectors of channels, kernel, kernel, lanes], zeros at the end.
-  void (*pack)(
-      const DepthwiseShape& shape,
-      const float* weight,
-      float* packed);
+  void (*pack)(const DepthwiseShape& shape, const float* weight, float* packed);
   // `parts`: moments of the piece's images, see norm/batch_norm_table.h.
   void (*forward)(
       const DepthwiseForward& job,

@@ -61,10 +61,8 @@ void outer_panel(
   if (vectors == kTileVectors)
     return outer_tile<kOutputs, kTileVectors>(rows, y, x, to, stride);
   if constexpr (kTileVectors > 2) {
-    if (vectors == 3)
-      return outer_tile<kOutputs, 3>(rows, y, x, to, stride);
-    if (vectors == 2)
-      return outer_tile<kOutputs, 2>(rows, y, x, to, stride);
+    if (vectors == 3) return outer_tile<kOutputs, 3>(rows, y, x, to, stride);
+    if (vectors == 2) return outer_tile<kOutputs, 2>(rows, y, x, to, stride);
   }
   outer_tile<kOutputs, 1>(rows, y, x, to, stride);
 }
@@ -274,8 +272,8 @@ struct XGradient {
     second = first + padded;
     clear(2 * padded, first);
     if (!job.x.plain())
-      gathered = scratch(
-          6, static_cast<std::size_t>(most * whole_vectors(inputs)));
+      gathered =
+          scratch(6, static_cast<std::size_t>(most * whole_vectors(inputs)));
     if (parts != nullptr)
       for (std::int64_t c = first_column; c < first_column + columns; ++c)
         parts[c] = parts[inputs + c] = 0;
@@ -325,8 +323,7 @@ struct XGradient {
             whole_vectors(inputs));
         continue;
       }
-      multiply(
-          width, rows, job.outputs, y, weights, panel_rows, kTileColumns);
+      multiply(width, rows, job.outputs, y, weights, panel_rows, kTileColumns);
       const Panel panel{*this, row, rows, p};
       if (parts != nullptr)
         with_activation(job.before.act, panel);
@@ -364,8 +361,7 @@ void pack_inputs(
     const std::int64_t wide = whole_vectors(width);
     float* to = packed + p * kTileColumns * outputs;
     for (std::int64_t n = 0; n < outputs; ++n) {
-      copy_floats(
-          width, weight + n * inputs + p * kTileColumns, to + n * wide);
+      copy_floats(width, weight + n * inputs + p * kTileColumns, to + n * wide);
       if (wide > width) clear(wide - width, to + n * wide + width);
     }
   }
@@ -397,8 +393,7 @@ void share_x(
   const std::int64_t inputs = job.x.length();
   const float* from = job.x.x + begin * inputs;
   if (!job.x.plain()) {
-    float* block =
-        scratch(0, static_cast<std::size_t>((end - begin) * inputs));
+    float* block = scratch(0, static_cast<std::size_t>((end - begin) * inputs));
     gather_rows(job.x, {}, begin, end, block);
     from = block;
   }

@@ -26,10 +26,8 @@ inline void add_floats(std::int64_t count, const float* from, float* to) {
 // numbers that lies in the image; visit.outside(offset in row, floats) for what
 // is padding.
 template <class Visit>
-[[gnu::always_inline]] inline void visit_row(
-    const RowSource& x,
-    std::int64_t row,
-    const Visit& visit) {
+[[gnu::always_inline]] inline void
+visit_row(const RowSource& x, std::int64_t row, const Visit& visit) {
   const std::int64_t out_width = x.out_width();
   const std::int64_t out_height = x.out_height();
   const std::int64_t column = row % out_width * x.stride - x.padding;

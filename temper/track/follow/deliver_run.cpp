@@ -1,5 +1,6 @@
 // A run that is there, delivered by whoever asks and while they wait.
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <random>
 #include <thread>

@@ -171,8 +171,8 @@ TEST(DecodeWindow, HasThePixelsOfTheWholeImageForEverySamplingAndSize) {
           {100, 97},
           {129, 66}}) {
       SCOPED_TRACE(cat(kind_text(kind), ", ", width, "x", height));
-      const auto file = jpeg_file(
-          picture(width, height, 3, width % 2, 7), kind);
+      const auto file =
+          jpeg_file(picture(width, height, 3, width % 2, 7), kind);
       windows += expect_windows(file, random);
     }
   EXPECT_GT(windows, 6000) << "most of them were decoded as windows";
@@ -311,7 +311,8 @@ TEST(DecodeWindow, DamageIsRefusedInTheWordsOfAWholeDecode) {
 
 TEST(DecodeWindow, AStrangeMarkerBelowItIsMetAsInAWholeDecode) {
   const auto file = jpeg_file(picture(90, 80, 3, 0, 2), {});
-  for (const std::uint8_t marker : {0x01, 0x02, 0xC0, 0xC4, 0xD8, 0xD9, 0xDA, 0xE1, 0xFE})
+  for (const std::uint8_t marker :
+       {0x01, 0x02, 0xC0, 0xC4, 0xD8, 0xD9, 0xDA, 0xE1, 0xFE})
     for (const std::size_t back : {2U, 200U, 900U}) {
       SCOPED_TRACE(cat(int{marker}, " ", back));
       auto marked = file;
@@ -340,7 +341,8 @@ TEST(DecodeWindow, PhotographsAndFixturesHaveThePixelsOfTheWhole) {
   int windows = 0;
   for (const auto& path : files) {
     std::ifstream in(path, std::ios::binary);
-    const std::vector<std::uint8_t> bytes{std::istreambuf_iterator<char>(in), {}};
+    const std::vector<std::uint8_t> bytes{
+        std::istreambuf_iterator<char>(in), {}};
     if (sniff_image(bytes) != ImageFormat::jpeg) continue;
     if (!whole_of(bytes).reason.empty()) continue;
     SCOPED_TRACE(path);

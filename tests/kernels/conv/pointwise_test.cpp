@@ -177,7 +177,11 @@ struct BackwardCheck {
   Floats weight_gradient, x_gradient;
   Doubles sums;
 
-  BackwardCheck(const RowCase& row_case, Activation activation, bool norms, bool adds)
+  BackwardCheck(
+      const RowCase& row_case,
+      Activation activation,
+      bool norms,
+      bool adds)
       : one(row_case),
         act(activation),
         normed(norms),

@@ -16,8 +16,8 @@ struct RowsCase {
   std::int64_t rows;
   std::int64_t channels;
 };
-constexpr RowsCase kRowsCases[] = {
-    {1, 1}, {2, 3}, {5, 16}, {67, 24}, {130, 37}, {1031, 96}, {3, 1280}};
+constexpr RowsCase kRowsCases[] =
+    {{1, 1}, {2, 3}, {5, 16}, {67, 24}, {130, 37}, {1031, 96}, {3, 1280}};
 
 std::size_t size_of(const RowsCase& one) {
   return static_cast<std::size_t>(one.rows * one.channels);
@@ -49,7 +49,8 @@ TEST(BatchNormKernel, MomentsAreTheDefinitionsAlsoFarFromZero) {
           for (std::size_t i = c; i < x.size(); i += channels)
             squares += std::pow(static_cast<double>(x[i]) - average, 2);
           const double variance = squares / static_cast<double>(one.rows);
-          EXPECT_NEAR(found.moments.mean[c], average, 3e-7 * (1 + 0.01 * average));
+          EXPECT_NEAR(
+              found.moments.mean[c], average, 3e-7 * (1 + 0.01 * average));
           EXPECT_NEAR(found.moments.variance[c], variance, 1e-6 * variance);
         }
       }

@@ -126,9 +126,7 @@ inline void expect_near(
   ASSERT_EQ(found.size(), expected.size()) << what;
   for (std::size_t i = 0; i < found.size(); ++i)
     ASSERT_NEAR(
-        static_cast<double>(found[i]),
-        expected[i],
-        tolerance(sizes[i], terms))
+        static_cast<double>(found[i]), expected[i], tolerance(sizes[i], terms))
         << what << " at " << i;
 }
 
