@@ -5,7 +5,7 @@
 #   make JOBS=4       that many compilers and tests at once; default: the cores
 #   make SETUP=:      leave the installed packages alone
 #   make TRAIN=...    what `make train` runs
-#   make FORM=short   the quick part of `make test-processors`
+#   make FORM=short   the quick part of test-processors, test-arm64
 
 JOBS   ?= $$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
 SETUP  ?= scripts/setup.sh
@@ -45,9 +45,9 @@ test-clean: ## make test as a newcomer, on a bare Debian 12 (root)
 	@$(SETUP) clean
 	@JOBS="$(JOBS)" scripts/test_clean.sh
 
-test-arm64: ## the tests that need no torch, as arm64 code under qemu
+test-arm64: ## core and fused training as arm64 code under qemu (FORM=short)
 	@$(SETUP) arm64
-	@JOBS="$(JOBS)" scripts/test_arm64.sh
+	@JOBS="$(JOBS)" scripts/test_arm64.sh $(FORM)
 
 test-processors: setup ## as if on other processors, and under load (FORM=short)
 	@$(BUILD) build release

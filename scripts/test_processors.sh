@@ -25,6 +25,7 @@ train * Parity.*
 plan * -
 memory * -
 model * *TorchZoo.*:Onednn.*
+fused * -
 engine * *Curves.ArePythonsAs*:TorchPrecision.*:Calibration.Every*:Transfer.Features*
 forecast * Convolution*:*Forecasts.AreWithin*/0:*Forecasts.AreWithin*/4:Budgets.AQuarter*
 sim * -
