@@ -9,6 +9,7 @@
 #include "temper/kernels/conv/pointwise_table.h"
 #include "temper/kernels/conv/row_source_simd.h"
 #include "temper/kernels/simd/scratch.h"
+#include "temper/kernels/simd/transpose.h"
 
 namespace temper::kernels::TEMPER_TARGET {
 namespace {
@@ -25,9 +26,14 @@ void pack_outputs(
     const std::int64_t wide = whole_vectors(width);
     const float* from = weight + p * kTileColumns * inputs;
     float* to = packed + p * kTileColumns * inputs;
+    const std::int64_t whole = width / kLanes * kLanes;
+    std::int64_t k = 0;
+    for (; k + kLanes <= inputs; k += kLanes)
+      for (std::int64_t j = 0; j < whole; j += kLanes)
+        transpose_block(from + j * inputs + k, inputs, to + k * wide + j, wide);
     for (std::int64_t j = 0; j < wide; ++j)
-      for (std::int64_t k = 0; k < inputs; ++k)
-        to[k * wide + j] = j < width ? from[j * inputs + k] : 0.0F;
+      for (std::int64_t rest = j < whole ? k : 0; rest < inputs; ++rest)
+        to[rest * wide + j] = j < width ? from[j * inputs + rest] : 0.0F;
   }
 }
 

@@ -3,8 +3,8 @@
 
 namespace temper::model {
 
-// As many as LibTorch from here on. Called by whoever is about to use them; more
-// than once does no harm.
+// The kernels use as many threads as LibTorch from here on. Called by whoever
+// is about to use them; more than once does no harm.
 void use_torch_threads();
 
 } // namespace temper::model

@@ -1,5 +1,5 @@
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
-
 
 #include <cmath>
 
