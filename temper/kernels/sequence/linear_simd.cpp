@@ -7,6 +7,7 @@
 
 #include "temper/kernels/norm/lanes.h"
 #include "temper/kernels/sequence/chunks.h"
+#include "temper/kernels/sequence/narrow_linear.h"
 #include "temper/kernels/sequence/rows.h"
 #include "temper/kernels/simd/scratch.h"
 
@@ -154,8 +155,21 @@ void forward_few(const LinearForward& f) {
       });
 }
 
+void forward_narrow(const LinearForward& f) {
+  float* before = f.before != nullptr ? f.before : f.y;
+  narrow_product(f, before);
+  if (f.bias != nullptr)
+    for (std::int64_t i = 0; i < f.rows; ++i)
+      for (std::int64_t j = 0; j < f.out; ++j)
+        before[i * f.out + j] += f.bias[j];
+  if (f.act != Activation::kNone || f.residual != nullptr)
+    activate_and_add(f, 0, f.rows, 0, f.out, before);
+}
+
 void forward_linear(const LinearForward& f) {
-  if (f.rows <= kFewRows)
+  if (is_narrow(f.rows, f.in, f.out))
+    forward_narrow(f);
+  else if (f.rows <= kFewRows)
     forward_few(f);
   else
     forward_many(f);
@@ -359,6 +373,7 @@ void backward_few(const LinearBackward& b) {
     clear(b.out, b.dbias);
     add_columns(g, b.out, b.rows, b.out, b.dbias);
   }
+  if (is_narrow(b.rows, b.in, b.out)) return narrow_gradients(b, g);
   float* block = nullptr;
   if (b.dx != nullptr) {
     block = floats(kShared, block_floats(b.rows, b.out));

@@ -72,6 +72,9 @@ TEST(FusedLinear, TakesAnyNumberOfRowsAndColumns) {
       {1030, 200, 13},
       {2100, 9, 70},
       {128, 192, 10},
+      {32, 9000, 10},
+      {5, 4099, 16},
+      {3, 4096, 1},
       {517, 385, 96}};
   for (const auto& shape : shapes)
     for (const bool bias : {false, true}) {
