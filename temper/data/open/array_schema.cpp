@@ -56,10 +56,12 @@ void scale(
     const std::vector<double>& deviation) {
   if (mean.empty()) return;
   const std::size_t part = numbers.size() / mean.size();
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    const std::size_t at = std::min(i / part, mean.size() - 1);
-    numbers[i] = static_cast<float>(
-        (static_cast<double>(numbers[i]) - mean[at]) / deviation[at]);
+  for (std::size_t at = 0; at < mean.size(); ++at) {
+    const bool last = at + 1 == mean.size();
+    const std::size_t end = last ? numbers.size() : (at + 1) * part;
+    for (std::size_t i = at * part; i < end; ++i)
+      numbers[i] = static_cast<float>(
+          (static_cast<double>(numbers[i]) - mean[at]) / deviation[at]);
   }
 }
 

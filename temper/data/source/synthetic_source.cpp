@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "temper/base/digest/hash.h"
 #include "temper/base/random/permutation.h"
@@ -29,14 +30,23 @@ float signed_unit(std::uint64_t bits) {
   return static_cast<float>(static_cast<double>(bits >> 40) / 8388608.0 - 1.0);
 }
 
-// Nearly normal, deviation 1: the sum of the four bytes of a draw.
+// Nearly normal, deviation 1: the sum of the four bytes of a draw, through a
+// table: a division a number is what rows would spend their time with.
 float bell(std::uint32_t bits) {
-  const auto sum = static_cast<int>(bits & 255U) +
-      static_cast<int>(bits >> 8 & 255U) + static_cast<int>(bits >> 16 & 255U) +
-      static_cast<int>(bits >> 24);
-  constexpr float kDeviation = 147.8F; // of the sum of four bytes
-  return static_cast<float>(sum - 510) / kDeviation;
+  static const auto kBySum = [] {
+    constexpr float kDeviation = 147.8F; // of the sum of four bytes
+    std::array<float, 1021> table{};
+    for (int sum = 0; sum <= 1020; ++sum)
+      table[static_cast<std::size_t>(sum)] =
+          static_cast<float>(sum - 510) / kDeviation;
+    return table;
+  }();
+  const std::uint32_t pairs = (bits & 0xff00ffU) + (bits >> 8 & 0xff00ffU);
+  return kBySum[(pairs & 0xffffU) + (pairs >> 16)];
 }
+
+// Numbers that the rows of a dataset share are kept up to so many of them.
+constexpr std::int64_t kMostShared = std::int64_t{1} << 20;
 
 // A triangle wave of 0..64, whose period is 256 steps.
 int triangle(std::uint32_t step) {
@@ -107,6 +117,16 @@ SyntheticSource::SyntheticSource(
     info_.vocabulary = spec_.vocabulary;
     info_.target_size = spec_.sequence;
   }
+  const std::int64_t owners =
+      spec_.target == Target::label ? spec_.classes : spec_.targets;
+  if (spec_.input == Input::numbers && owners > 0 &&
+      spec_.features <= kMostShared / owners) {
+    std::vector<float> kept;
+    for (std::int64_t owner = 0; owner < owners; ++owner)
+      for (std::size_t i = 0; i < static_cast<std::size_t>(spec_.features); ++i)
+        kept.push_back(shared(owner, i));
+    shared_ = std::move(kept);
+  }
   if (spec_.target == Target::numbers) info_.target_size = spec_.targets;
   if (spec_.target == Target::label)
     for (int i = 0; i < spec_.classes; ++i)
@@ -168,19 +188,27 @@ void SyntheticSource::make_image(std::int64_t number, Sample& sample) const {
   }
 }
 
+float SyntheticSource::shared(std::int64_t owner, std::size_t feature) const {
+  const auto features = static_cast<std::size_t>(spec_.features);
+  return shared_.empty()
+      ? signed_unit(
+            trait(spec_.seed, static_cast<std::uint64_t>(owner), feature))
+      : shared_[static_cast<std::size_t>(owner) * features + feature];
+}
+
 // Features: noise around the class's point. Targets: a fixed sum of them.
 void SyntheticSource::make_row(std::int64_t number, Sample& sample) const {
   RandomStream random(spec_.seed, 0, static_cast<std::uint64_t>(number));
   const auto features = static_cast<std::size_t>(spec_.features);
   sample.numbers.resize(features);
   const bool classes = spec_.target == Target::label;
-  for (std::size_t i = 0; i < features; ++i) {
+  for (std::size_t i = 0; i < features; ++i)
     sample.numbers[i] = bell(random.bits());
-    if (classes)
-      sample.numbers[i] += signed_unit(
-          trait(spec_.seed, static_cast<std::uint64_t>(sample.label), i));
+  if (classes) {
+    for (std::size_t i = 0; i < features; ++i)
+      sample.numbers[i] += shared(sample.label, i);
+    return;
   }
-  if (classes) return;
   const auto targets = static_cast<std::size_t>(spec_.targets);
   sample.target_numbers.resize(targets);
   for (std::size_t t = 0; t < targets; ++t) {
@@ -188,7 +216,7 @@ void SyntheticSource::make_row(std::int64_t number, Sample& sample) const {
     // multiply-add gives the same as two operations.
     double sum = static_cast<double>(bell(random.bits())) * 0.125;
     for (std::size_t i = 0; i < features; ++i)
-      sum += static_cast<double>(signed_unit(trait(spec_.seed, t, i))) *
+      sum += static_cast<double>(shared(static_cast<std::int64_t>(t), i)) *
           static_cast<double>(sample.numbers[i]);
     sample.target_numbers[t] = static_cast<float>(sum);
   }

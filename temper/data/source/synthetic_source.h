@@ -13,6 +13,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "temper/data/sample/open_options.h"
 #include "temper/data/sample/source.h"
@@ -58,8 +59,13 @@ class SyntheticSource : public IndexedSource {
   void make_row(std::int64_t number, Sample& sample) const;
   void make_tokens(std::int64_t number, Sample& sample) const;
 
+  // The point of a class, feature by feature, or the factors of a target: what
+  // every row of them shares.
+  float shared(std::int64_t owner, std::size_t feature) const;
+
   SyntheticSpec spec_;
   SourceInfo info_;
+  std::vector<float> shared_; // of all owners; empty: too many to keep
   std::int64_t first_;
   std::int64_t samples_;
 };

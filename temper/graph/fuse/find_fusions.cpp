@@ -5,6 +5,7 @@
 
 #include "temper/base/text.h"
 #include "temper/graph/fuse/layer_patterns.h"
+#include "temper/graph/fuse/transformer_pattern.h"
 #include "temper/graph/ir/node_arguments.h"
 
 namespace temper::graph {
@@ -92,6 +93,7 @@ class Blocks {
           whole.inputs.end(),
           layer.inputs.begin() + kFirstOwn,
           layer.inputs.begin() + kResidual);
+      whole.parts.push_back(layer);
       whole.convolutions.push_back(layer.convolutions.front());
       whole.norms.push_back(layer.norms.front());
     }
@@ -146,6 +148,10 @@ std::vector<Fusion> with_blocks(
     merged.insert(block->parts.begin(), block->parts.end());
     found.push_back(std::move(block->fusion));
   }
+  for (TransformerBlock& block : transformer_blocks(fresh, layers)) {
+    merged.insert(block.parts.begin(), block.parts.end());
+    found.push_back(std::move(block.fusion));
+  }
   for (std::size_t i = 0; i < layers.size(); ++i)
     if (merged.count(i) == 0) found.push_back(layers[i]);
   std::sort(found.begin(), found.end(), [](const Fusion& a, const Fusion& b) {
@@ -156,10 +162,10 @@ std::vector<Fusion> with_blocks(
 
 std::string report_of(const Graph& graph, const std::vector<Fusion>& groups) {
   std::set<std::size_t> inside;
-  std::int64_t blocks = 0;
+  std::map<FusionKind, std::int64_t> blocks;
   for (const Fusion& group : groups) {
     inside.insert(group.nodes.begin(), group.nodes.end());
-    if (group.kind == FusionKind::kInvertedResidual) ++blocks;
+    ++blocks[group.kind];
   }
   struct Kind {
     const char* op;
@@ -184,8 +190,12 @@ std::string report_of(const Graph& graph, const std::vector<Fusion>& groups) {
   for (const Kind& kind : kinds)
     if (kind.all > 0)
       parts.push_back(cat(kind.fused, " of ", kind.all, " ", kind.called));
-  if (blocks > 0)
-    parts.push_back(cat("in ", plural(blocks, "inverted residual")));
+  const auto name_blocks = [&](FusionKind kind, const char* called) {
+    if (blocks[kind] > 0)
+      parts.push_back(cat("in ", plural(blocks[kind], called)));
+  };
+  name_blocks(FusionKind::kInvertedResidual, "inverted residual");
+  name_blocks(FusionKind::kTransformerBlock, "transformer block");
   return groups.empty() ? "" : join(parts, ", ");
 }
 

@@ -23,6 +23,7 @@ enum class FusionKind {
   kLinear,
   kLayerNorm,
   kAttention,
+  kTransformerBlock,
 };
 
 enum class FusedActivation {
@@ -64,8 +65,13 @@ struct Fusion {
   bool residual = false; // a block adds its input to its result
   double eps = 1e-5; // of a LayerNorm
   std::int64_t pool = 0; // side of a pooled cell
+  double second_eps = 1e-5; // of a transformer block's second LayerNorm
   bool causal = false;
   std::optional<double> scale; // of attention
+  std::int64_t heads = 1; // of a transformer block
+  // The smaller groups that a block was put together from: what to compute
+  // where no kernel takes the whole of it.
+  std::vector<Fusion> parts;
 };
 
 struct Fusions {

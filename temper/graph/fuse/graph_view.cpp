@@ -68,6 +68,20 @@ bool GraphView::can_wait(const Fusion& fusion) const {
   return true;
 }
 
+bool GraphView::is_closed(const Fusion& fusion) const {
+  const std::set<std::size_t> own(fusion.nodes.begin(), fusion.nodes.end());
+  for (const std::size_t index : fusion.nodes)
+    for (const std::string& value : values_made(node(index))) {
+      if (value == fusion.output) continue;
+      if (returned_.count(value) > 0) return false;
+      const auto found = readers_.find(value);
+      if (found == readers_.end()) continue;
+      for (const std::size_t reader : found->second)
+        if (own.count(reader) == 0) return false;
+    }
+  return true;
+}
+
 bool GraphView::is_image(const std::string& value) const {
   return is_float(value) && rank(value) == 4;
 }

@@ -45,6 +45,10 @@ class GraphView {
   // one segment, free, and nobody writes to what they read in between.
   bool can_wait(const Fusion& fusion) const;
 
+  // Whether nobody outside of the group reads what its nodes make, but for its
+  // output.
+  bool is_closed(const Fusion& fusion) const;
+
   // Images in float32 with the usual four dimensions.
   bool is_image(const std::string& value) const;
   bool is_float(const std::string& value) const;

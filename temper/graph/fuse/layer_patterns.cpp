@@ -49,6 +49,22 @@ std::string follow_activation(
   return view.result(*next);
 }
 
+// Goes on behind a dropout that drops nothing, if one follows.
+std::string past_idle_dropout(
+    const GraphView& view,
+    const std::string& value,
+    Fusion& fusion) {
+  const auto next = view.only_reader(value);
+  if (!next || view.taken(*next) || view.name(*next) != "dropout" ||
+      op_name(view.node(*next).op).in_place)
+    return value;
+  const NodeArguments arguments(view.node(*next));
+  if (arguments.real("p", 0.5) != 0 && arguments.flag("train", true))
+    return value;
+  fusion.nodes.push_back(*next);
+  return view.result(*next);
+}
+
 // What may come behind a BatchNorm: a sum with another branch, an activation.
 void follow_norm(const GraphView& view, Fusion& fusion, std::string value) {
   std::string residual;
@@ -226,8 +242,10 @@ std::optional<Fusion> linear_at(const GraphView& view, std::size_t index) {
       arguments.tensor_name("bias")};
   if (!view.is_float(fusion.inputs[0]) || !view.is_float(fusion.inputs[1]))
     return std::nullopt;
-  const std::string active =
-      follow_activation(view, view.result(index), fusion, fusion.act);
+  const std::string active = past_idle_dropout(
+      view,
+      follow_activation(view, view.result(index), fusion, fusion.act),
+      fusion);
   std::string residual;
   const auto sum = view.only_reader(active);
   if (sum && !view.taken(*sum)) residual = added_to(view, *sum, active);
@@ -253,8 +271,9 @@ std::optional<Fusion> layer_norm_at(const GraphView& view, std::size_t index) {
       arguments.tensor_name("input"),
       arguments.tensor_name("weight"),
       arguments.tensor_name("bias")};
+  if (!view.is_float(fusion.inputs.front())) return std::nullopt;
   for (const std::string& value : fusion.inputs)
-    if (!view.is_float(value)) return std::nullopt;
+    if (!value.empty() && !view.is_float(value)) return std::nullopt;
   fusion.eps = arguments.real("eps", 1e-5);
   fusion.output = view.result(index);
   return if_it_can_wait(view, std::move(fusion));

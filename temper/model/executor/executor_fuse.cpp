@@ -1,6 +1,9 @@
 // A group of nodes that a kernel computes at once becomes the step of its last
 // node; the steps of the others do nothing. What the kernel does not take is
-// computed by the steps as they were.
+// computed by the smaller groups it was put together from, and those by the
+// steps as they were.
+#include <map>
+
 #include "temper/model/executor/compiled_graph.h"
 #include "temper/model/fused/make_fused.h"
 #include "temper/model/fused/torch_threads.h"
@@ -38,16 +41,34 @@ bool has_own_kernel(
   return false;
 }
 
-void fuse(CompiledGraph& plan, const Slots& slots, const graph::Fusion& from) {
+// Each node's call, by its place in the graph.
+using Calls = std::map<std::size_t, NodeCall>;
+
+// Takes the calls of a group's nodes, and leaves the group's in the place of
+// the last. Nothing changes when there is no kernel for such groups.
+void group_calls(Calls& calls, const Slots& slots, const graph::Fusion& from) {
   const OpPointer op = make_fused(from);
   if (op == nullptr) return;
+  for (const graph::Fusion& part : from.parts)
+    group_calls(calls, slots, part);
   Group group{op, {}, slots.tensor(from.output), {}};
   for (const std::string& value : from.inputs)
     group.inputs.push_back(value.empty() ? kNoTensor : slots.tensor(value));
+  for (const std::size_t node : from.nodes) {
+    const auto found = calls.find(node);
+    if (found == calls.end()) continue; // inside of a part
+    group.one_by_one.push_back(std::move(found->second));
+    calls.erase(found);
+  }
+  calls[from.nodes.back()] = std::move(group);
+}
+
+void fuse(CompiledGraph& plan, const Slots& slots, const graph::Fusion& from) {
+  Calls calls;
   Step& last = plan.steps[from.nodes.back()];
   for (const std::size_t node : from.nodes) {
     Step& step = plan.steps[node];
-    group.one_by_one.push_back(std::move(step.run));
+    calls[node] = std::move(step.run);
     step.run = [](Frame&) {};
     if (&step == &last) continue;
     last.reads.insert(last.reads.end(), step.reads.begin(), step.reads.end());
@@ -55,7 +76,20 @@ void fuse(CompiledGraph& plan, const Slots& slots, const graph::Fusion& from) {
     step.reads.clear();
     step.makes.clear();
   }
-  last.run = std::move(group);
+  group_calls(calls, slots, from);
+  last.run = std::move(calls.at(from.nodes.back()));
+}
+
+void fuse_or_its_parts(
+    CompiledGraph& plan,
+    const Slots& slots,
+    const StepMakers& own_kernels,
+    const graph::Fusion& group) {
+  if (!has_own_kernel(plan.graph, group, own_kernels) &&
+      make_fused(group) != nullptr)
+    return fuse(plan, slots, group);
+  for (const graph::Fusion& part : group.parts)
+    fuse_or_its_parts(plan, slots, own_kernels, part);
 }
 
 } // namespace
@@ -67,8 +101,7 @@ void fuse_steps(
   if (!plan.place.device.is_cpu() || plan.place.floating != at::kFloat) return;
   use_torch_threads();
   for (const graph::Fusion& group : graph::find_fusions(plan.graph).groups)
-    if (!has_own_kernel(plan.graph, group, own_kernels))
-      fuse(plan, slots, group);
+    fuse_or_its_parts(plan, slots, own_kernels, group);
 }
 
 } // namespace temper::model

@@ -1,7 +1,6 @@
 #include "temper/model/fused/make_fused.h"
 
 namespace temper::model {
-namespace {
 
 Activation activation_of(graph::FusedActivation act) {
   switch (act) {
@@ -22,6 +21,8 @@ Activation activation_of(graph::FusedActivation act) {
   }
   return Activation::kNone;
 }
+
+namespace {
 
 ConvSpec spec_of(const graph::FusedConvolution& convolution) {
   return {
@@ -50,6 +51,16 @@ OpPointer fused_inverted_residual(const graph::Fusion& fusion) {
   return make_inverted_residual(spec);
 }
 
+OpPointer fused_transformer_block(const graph::Fusion& fusion) {
+  TransformerBlockSpec spec;
+  spec.heads = fusion.heads;
+  spec.attention = {fusion.causal, fusion.scale};
+  spec.eps1 = fusion.eps;
+  spec.eps2 = fusion.second_eps;
+  spec.act = activation_of(fusion.act);
+  return make_transformer_block(spec);
+}
+
 } // namespace
 
 OpPointer make_fused(const graph::Fusion& fusion) {
@@ -75,6 +86,8 @@ OpPointer make_fused(const graph::Fusion& fusion) {
       return make_layer_norm(fusion.eps);
     case graph::FusionKind::kAttention:
       return make_attention({fusion.causal, fusion.scale});
+    case graph::FusionKind::kTransformerBlock:
+      return fused_transformer_block(fusion);
   }
   return nullptr;
 }

@@ -6,6 +6,8 @@
 
 namespace temper::model {
 
+Activation activation_of(graph::FusedActivation act);
+
 // Null when there is no kernel for such a group, whatever its sizes.
 OpPointer make_fused(const graph::Fusion& fusion);
 

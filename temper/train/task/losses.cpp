@@ -3,11 +3,19 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
+#include "temper/model/fused/cross_entropy.h"
+
 namespace temper::train {
 
 at::Tensor CrossEntropy::sum(const at::Tensor& logits, const at::Tensor& labels)
     const {
   constexpr std::int64_t kIgnoreNone = -100;
+  if (fused) {
+    model::CrossEntropySpec spec;
+    spec.label_smoothing = label_smoothing;
+    spec.ignore_index = kIgnoreNone;
+    return model::fused_cross_entropy(logits, labels, class_weights, spec);
+  }
   return at::cross_entropy_loss(
       logits,
       labels,
@@ -20,6 +28,8 @@ at::Tensor CrossEntropy::sum(const at::Tensor& logits, const at::Tensor& labels)
 at::Tensor CrossEntropy::soft_sum(
     const at::Tensor& logits,
     const at::Tensor& soft) const {
+  if (fused)
+    return model::fused_soft_cross_entropy(logits, soft, class_weights);
   at::Tensor weighted = at::log_softmax(logits, 1).mul(soft);
   if (class_weights.defined()) weighted = weighted.mul(class_weights);
   return weighted.sum().neg();

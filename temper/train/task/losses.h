@@ -10,6 +10,7 @@ struct CrossEntropy {
   double label_smoothing = 0;
   at::Tensor class_weights; // undefined: equal
   at::Tensor weights_here; // the same on the CPU, where units are counted
+  bool fused = false; // by kernels of our own, where they take the tensors
 
   // logits: N x C, or N x C x T with labels N x T.
   at::Tensor sum(const at::Tensor& logits, const at::Tensor& labels) const;

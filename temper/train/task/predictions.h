@@ -5,6 +5,9 @@
 
 #include <ATen/ATen.h>
 
+#include <array>
+#include <cstdint>
+
 #include "temper/train/metrics/metrics.h"
 
 namespace temper::train {
@@ -20,10 +23,17 @@ class PredictionCounts {
       const at::Tensor& labels,
       int top,
       bool confusion);
+  // The same for `predictions` rows that somebody else has counted.
+  void add_counted(
+      std::int64_t best,
+      std::int64_t among_top,
+      std::int64_t predictions,
+      int top);
   void read(MetricSums& sums) const; // waits for the device
 
  private:
   at::Tensor correct_; // 2 counts: best, among the best `top`
+  std::array<std::int64_t, 2> correct_here_{}; // the same, of scores on the CPU
   at::Tensor confusion_; // classes x classes
   std::int64_t predictions_ = 0;
   int top_ = 0;

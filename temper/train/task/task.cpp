@@ -13,6 +13,10 @@ Task::Task(std::shared_ptr<model::Module> model) : model_(std::move(model)) {
   check(model_ != nullptr, "a task has a model");
 }
 
+std::optional<double> Task::direct_step(const TensorBatch&, double) {
+  return std::nullopt;
+}
+
 void Task::moves_along(const std::string& name, at::Tensor& member) {
   companions_[name] = &member;
 }

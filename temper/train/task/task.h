@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -68,6 +69,13 @@ class Task {
   // The sum of the losses of this slice; autograd goes through it. Metrics may
   // be added with add().
   virtual at::Tensor train_step(const TensorBatch& batch) = 0;
+  // The same step without autograd, where the task knows a way: the sum of the
+  // losses, with the gradients of sum * factor in the parameters' .grad in
+  // place of what was there. No value, and nothing has changed: train_step it
+  // is.
+  virtual std::optional<double> direct_step(
+      const TensorBatch& batch,
+      double factor);
   // Validation: the sum of the losses again, without autograd.
   virtual at::Tensor eval_step(const TensorBatch& batch) {
     return train_step(batch);

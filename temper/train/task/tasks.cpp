@@ -7,6 +7,9 @@
 
 #include "temper/base/error.h"
 #include "temper/base/text.h"
+#include "temper/graph/fuse/dense_chain.h"
+#include "temper/model/fused/dense_step.h"
+#include "temper/model/fused/make_fused.h"
 #include "temper/model/module/tensors.h"
 #include "temper/train/task/losses.h"
 #include "temper/train/task/predictions.h"
@@ -34,14 +37,39 @@ constexpr std::int64_t kLargestConfusion = 1000;
       "data check.");
 }
 
+// No value unless the network is linear layers one after the other.
+std::optional<model::DenseStep> dense_step_of(const model::Module& network) {
+  const graph::Graph* graph = network.graph();
+  if (graph == nullptr) return std::nullopt;
+  const auto layers = graph::dense_chain(*graph);
+  if (!layers) return std::nullopt;
+  std::map<std::string, at::Tensor> parameters;
+  for (const model::NamedTensor& each : network.parameters())
+    parameters[each.name] = each.tensor;
+  std::vector<model::DenseStepLayer> chain;
+  for (const graph::DenseLayer& layer : *layers) {
+    // One that shares its bytes with another goes by the other's name.
+    if (parameters.count(layer.weight) == 0 ||
+        (!layer.bias.empty() && parameters.count(layer.bias) == 0))
+      return std::nullopt;
+    chain.push_back(
+        {parameters[layer.weight],
+         layer.bias.empty() ? at::Tensor() : parameters[layer.bias],
+         model::activation_of(layer.act)});
+  }
+  return model::DenseStep(std::move(chain));
+}
+
 // Labels, one a sample or one a token.
 class Labelling final : public Task {
  public:
   Labelling(
       std::string name,
       const config::Config& config,
+      config::Kernels kernels,
       std::shared_ptr<model::Module> model)
       : Task(std::move(model)), name_(std::move(name)) {
+    loss_.fused = kernels == config::Kernels::fused;
     loss_.label_smoothing = config.train.label_smoothing;
     if (config.train.class_weights.empty()) return;
     loss_.weights_here = at::tensor(config.train.class_weights).to(at::kFloat);
@@ -71,6 +99,25 @@ class Labelling final : public Task {
     return batch.soft_targets.defined()
         ? loss_.soft_sum(logits, batch.soft_targets)
         : loss_.sum(logits, batch.targets);
+  }
+  std::optional<double> direct_step(const TensorBatch& batch, double factor)
+      override {
+    if (!loss_.fused || batch.soft_targets.defined()) return std::nullopt;
+    if (!looked_for_chain_) chain_ = dense_step_of(model());
+    looked_for_chain_ = true;
+    if (!chain_) return std::nullopt;
+    model::DenseStepWork work;
+    work.x = batch.inputs;
+    work.labels = batch.targets;
+    work.class_weights = loss_.class_weights;
+    work.label_smoothing = loss_.label_smoothing;
+    work.factor = factor;
+    work.top = chain_->outputs() > kTop ? kTop : 0;
+    const auto done = chain_->run(work);
+    if (!done) return std::nullopt;
+    sums_.counts.add_counted(
+        done->best, done->among_top, batch.samples, work.top);
+    return done->loss;
   }
   at::Tensor eval_step(const TensorBatch& batch) override {
     const at::Tensor logits = scores(batch);
@@ -110,6 +157,8 @@ class Labelling final : public Task {
 
   std::string name_;
   CrossEntropy loss_;
+  std::optional<model::DenseStep> chain_; // of a network that is only layers
+  bool looked_for_chain_ = false;
 };
 
 // Numbers, or the inputs themselves.
@@ -194,7 +243,8 @@ std::unique_ptr<Task> make_task(
     const config::Config& config,
     const data::SourceInfo& source,
     std::shared_ptr<model::Module> model,
-    const TargetScale& scale) {
+    const TargetScale& scale,
+    config::Kernels kernels) {
   const std::string name = task_for(config, source);
   const std::string& asked = config.train.loss;
   const bool labels = name == "classification" || name == "next-token";
@@ -227,7 +277,7 @@ std::unique_ptr<Task> make_task(
             "."),
         labels ? "Use cross_entropy." : "Use mse or bce.");
   if (labels)
-    return std::make_unique<Labelling>(name, config, std::move(model));
+    return std::make_unique<Labelling>(name, config, kernels, std::move(model));
   return std::make_unique<Fitting>(
       name, asked == "auto" ? "mse" : asked, scale, std::move(model));
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "temper/config/choices.h"
 #include "temper/config/config.h"
 #include "temper/data/sample/source.h"
 #include "temper/train/task/task.h"
@@ -25,11 +26,13 @@ struct TargetScale {
 };
 
 // Error when task, loss and data do not go together. Errors of numbers are
-// counted in the user's units, the loss in those of the targets.
+// counted in the user's units, the loss in those of the targets. `kernels`
+// says who computes the loss.
 std::unique_ptr<Task> make_task(
     const config::Config& config,
     const data::SourceInfo& source,
     std::shared_ptr<model::Module> model,
-    const TargetScale& scale = {});
+    const TargetScale& scale = {},
+    config::Kernels kernels = config::Kernels::stock);
 
 } // namespace temper::train

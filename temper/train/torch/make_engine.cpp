@@ -99,7 +99,11 @@ std::unique_ptr<Engine> make_engine(const EngineRequest& request) {
               asked.data.schema->target_mean,
               asked.data.schema->target_deviation};
         return make_task(
-            asked.config, asked.data.info, std::move(module), scale);
+            asked.config,
+            asked.data.info,
+            std::move(module),
+            scale,
+            asked.kernels);
       });
 }
 

@@ -196,7 +196,9 @@ class TorchEngine final : public Engine {
       beat(order.heartbeat, Phase::optimizer);
       precision_.unscale(parameters_);
       step.norm = gradient_norm(parameters_, device_);
-      if (precision_.scales() && overflowed(step.norm)) {
+      // Waits for the device: the next step's scale depends on it.
+      if (precision_.scales() &&
+          !std::isfinite(step.norm.item().to<double>())) {
         take_back(before);
         precision_.update(true);
         return false;
@@ -297,11 +299,6 @@ class TorchEngine final : public Engine {
     unread_.add(std::move(step));
   }
 
-  // Waits for the device: the next step's scale depends on it.
-  static bool overflowed(const at::Tensor& norm) {
-    return !std::isfinite(norm.item().to<double>());
-  }
-
   // Elsewhere a look makes the host wait; a limit of the loss asks for one.
   bool looks(const StepOrder& order) const {
     return reads_are_free() || std::isfinite(order.loss_limit);
@@ -337,6 +334,7 @@ class TorchEngine final : public Engine {
   // The gradient of sum / units, one slice after the other; returns the sum.
   at::Tensor
   backward(const TensorBatch& whole, double units, const StepOrder& order) {
+    if (at::Tensor sum = direct(whole, units, order); sum.defined()) return sum;
     forget_gradients(parameters_);
     task_.model().begin_update();
     const std::int64_t at_once = takes_whole_batches() ? 0 : order.micro_batch;
@@ -357,6 +355,21 @@ class TorchEngine final : public Engine {
     }
     task_.model().end_update();
     return total;
+  }
+
+  // The same without autograd, where the task knows how to; else undefined.
+  at::Tensor
+  direct(const TensorBatch& whole, double units, const StepOrder& order) {
+    const int most = takes_whole_batches() ? 0 : order.micro_batch;
+    if (parts_.precision != config::Precision::fp32 ||
+        (most > 0 && most < whole.samples))
+      return {};
+    beat(order.heartbeat, Phase::forward);
+    const auto sum = task_.direct_step(whole, 1 / units);
+    if (!sum) return {};
+    if (!std::isfinite(*sum))
+      refuse(judge(*sum, 0, units, order), order, order.update, {});
+    return at::scalar_tensor(*sum, at::kDouble);
   }
 
   at::Tensor backward_slice(

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <set>
 
+#include "temper/graph/pt2/pt2.h"
 #include "temper/model/zoo/zoo.h"
+#include "tests/graph/pt2/pt2_files.h"
 #include "tests/graph/small_graphs.h"
 
 namespace temper::graph {
@@ -98,16 +100,120 @@ TEST(FindFusions, AConvolutionWithItsPoolIsOneGroup) {
   EXPECT_EQ(count_of(found, FusionKind::kLinear), 1U);
 }
 
-TEST(FindFusions, TransformersAreLinearNormAndAttention) {
+TEST(FindFusions, TransformersAreBlocks) {
   const Graph graph = zoo({.name = "vit_tiny"});
   const Fusions found = find_fusions(graph);
   expect_sound(graph, found);
-  EXPECT_EQ(count_of(found, FusionKind::kAttention), 12U);
-  EXPECT_EQ(count_of(found, FusionKind::kLayerNorm), 25U);
-  EXPECT_EQ(count_of(found, FusionKind::kLinear), 49U);
-  EXPECT_FALSE(first_of(found, FusionKind::kAttention).causal);
+  EXPECT_EQ(count_of(found, FusionKind::kTransformerBlock), 12U);
+  EXPECT_EQ(count_of(found, FusionKind::kAttention), 0U);
+  EXPECT_EQ(count_of(found, FusionKind::kLayerNorm), 1U);
+  EXPECT_EQ(count_of(found, FusionKind::kLinear), 1U);
+  EXPECT_EQ(
+      found.report,
+      "1 of 1 convolutions, 49 of 49 linear, 25 of 25 LayerNorm, 12 of 12 "
+      "attention, in 12 transformer blocks");
+  const Fusion& block = first_of(found, FusionKind::kTransformerBlock);
+  EXPECT_EQ(block.inputs.size(), 13U);
+  EXPECT_EQ(block.heads, 3);
+  EXPECT_EQ(block.eps, 1e-6);
+  EXPECT_EQ(block.second_eps, 1e-6);
+  EXPECT_EQ(block.act, FusedActivation::kGelu);
+  EXPECT_FALSE(block.causal);
+  EXPECT_EQ(block.parts.size(), 7U);
   const Graph gpt = zoo({.name = "gpt_tiny"});
-  EXPECT_TRUE(first_of(find_fusions(gpt), FusionKind::kAttention).causal);
+  const Fusions causal = find_fusions(gpt);
+  expect_sound(gpt, causal);
+  EXPECT_EQ(count_of(causal, FusionKind::kTransformerBlock), 4U);
+  EXPECT_TRUE(first_of(causal, FusionKind::kTransformerBlock).causal);
+}
+
+TEST(FindFusions, AnExportedBlockIsFoundThroughItsChunksAndViews) {
+  const Graph graph = read_pt2(pt2_fixture("attention")).graph;
+  const Fusions found = find_fusions(graph);
+  expect_sound(graph, found);
+  ASSERT_EQ(count_of(found, FusionKind::kTransformerBlock), 1U);
+  const Fusion& block = first_of(found, FusionKind::kTransformerBlock);
+  EXPECT_EQ(block.heads, 2);
+  EXPECT_TRUE(block.causal);
+  EXPECT_EQ(
+      block.inputs,
+      (std::vector<std::string>{
+          "add",
+          "p_norm1_weight",
+          "p_norm1_bias",
+          "p_qkv_weight",
+          "p_qkv_bias",
+          "p_out_weight",
+          "p_out_bias",
+          "p_norm2_weight",
+          "p_norm2_bias",
+          "p_up_weight",
+          "p_up_bias",
+          "p_down_weight",
+          "p_down_bias"}));
+}
+
+// A block of 5 tokens with 2 heads of 4 features, as it should be or not.
+struct Block {
+  enum class Fault {
+    kNone,
+    kKeysFirst,
+    kHeadsOutermost,
+    kOtherResidual,
+    kMiddleIsRead,
+    kDropout
+  };
+  explicit Block(Fault fault) {
+    Value x = b.input("x", DType::kFloat32, {5, 8});
+    Value y = b.linear("qkv", b.layer_norm("n1", x, 1e-5), {.out = 24});
+    const bool outermost = fault == Fault::kHeadsOutermost;
+    y = b.reshape("", y, outermost ? Ints{5, 2, 3, 4} : Ints{5, 3, 2, 4});
+    y = b.permute("", y, outermost ? Ints{3, 0, 2, 1, 4} : Ints{2, 0, 3, 1, 4});
+    const std::vector<Value> parts = b.unbind("", y);
+    const std::size_t first = fault == Fault::kKeysFirst ? 1 : 0;
+    y = b.attention("", parts[first], parts[1 - first], parts[2]);
+    y = b.reshape("", b.transpose("", y, 1, 2), {5, 8});
+    const Value proj = b.linear("proj", y, {.out = 8});
+    const Value middle =
+        b.add("", fault == Fault::kOtherResidual ? y : x, proj);
+    y = b.linear("fc1", b.layer_norm("n2", middle, 1e-6), {.out = 16});
+    y = b.linear("fc2", b.relu("act", y), {.out = 8});
+    if (fault == Fault::kDropout) y = b.dropout("drop", y, 0.1);
+    y = b.add("", middle, y);
+    if (fault == Fault::kMiddleIsRead) y = b.add("", y, middle);
+    graph = b.finish(y).graph;
+  }
+  Builder b{"test"};
+  Graph graph;
+};
+
+TEST(FindFusions, WhatIsNotQuiteATransformerBlockStaysItsLayers) {
+  using Fault = Block::Fault;
+  for (const Fault fault :
+       {Fault::kNone,
+        Fault::kKeysFirst,
+        Fault::kHeadsOutermost,
+        Fault::kOtherResidual,
+        Fault::kMiddleIsRead,
+        Fault::kDropout}) {
+    SCOPED_TRACE(static_cast<int>(fault));
+    const Block block(fault);
+    const Fusions found = find_fusions(block.graph);
+    expect_sound(block.graph, found);
+    const std::size_t whole = fault == Fault::kNone ? 1 : 0;
+    EXPECT_EQ(count_of(found, FusionKind::kTransformerBlock), whole);
+    EXPECT_EQ(count_of(found, FusionKind::kAttention), 1 - whole);
+    EXPECT_EQ(count_of(found, FusionKind::kLinear), 4 * (1 - whole));
+  }
+}
+
+TEST(FindFusions, ADropoutThatDropsNothingIsPartOfItsLayer) {
+  const Program program =
+      model::build({.name = "gpt_tiny", .dropout = 0.1, .context = 16});
+  const Graph graph = switch_mode(program, false).program.graph;
+  const Fusions found = find_fusions(graph);
+  expect_sound(graph, found);
+  EXPECT_EQ(count_of(found, FusionKind::kTransformerBlock), 4U);
 }
 
 TEST(FindFusions, DropoutInAttentionIsLeftToLibTorch) {
