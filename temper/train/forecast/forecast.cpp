@@ -24,6 +24,7 @@ StepMemory step_memory(const ForecastRequest& request) {
   options.device = request.setting.device;
   options.bytes = request.layout.bytes;
   options.channels_last = request.setting.layout == plan::Layout::channels_last;
+  options.fused = request.setting.kernels == plan::Kernels::fused;
   options.threads = request.setting.threads;
   options.libtorch = request.machine.libtorch.version;
   options.convolution_bytes = convolution_bytes;
