@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kLine = 64; // of the cache, and LibTorch's alignment
 // From here on blocks lie in the heap.
-constexpr std::size_t kLarge = std::size_t{1} << 20;
+constexpr std::size_t kLarge = std::size_t{64} << 10;
 // Beyond any memory, and small enough that sums cannot overflow.
 constexpr std::size_t kTooMany = SIZE_MAX / 4;
 

@@ -5,6 +5,7 @@
 
 #include "temper/graph/fuse/fused_takes.h"
 #include "temper/graph/ir/strides.h"
+#include "temper/graph/ir/weights.h"
 #include "temper/graph/op/operator.h"
 
 namespace temper::graph {
@@ -59,6 +60,18 @@ bool gradient_in_other_order(
   return false;
 }
 
+// Where the largest of each cell was, which pooling finds out also when nobody
+// will ask.
+std::int64_t indices_bytes(const Node& node, const Inferred& known) {
+  const Operator* page = find_operator(node);
+  if (page == nullptr || page->layer != Layer::kMaxPool2d) return 0;
+  constexpr std::int64_t kIndex = 8;
+  const auto made = known.tensors.find(values_made(node).front());
+  return made == known.tensors.end()
+      ? 0
+      : kIndex * element_count(made->second.sizes);
+}
+
 std::vector<std::string> reads_of(const Fusion& group) {
   std::vector<std::string> reads;
   for (const std::string& value : group.inputs)
@@ -101,6 +114,8 @@ ComputedSteps steps_of(
            with_gradient,
            gradient_in_other_order(graph, group, inside, known)});
       step.tracked = with_gradient.count(group.output) > 0;
+      step.forward_bytes = step.group->forward_bytes;
+      step.eval_bytes = step.group->eval_bytes;
       if (step.tracked) step.saved = {step.group->kept, step.group->kept_bytes};
     } else if (inside.count(i) == 0) {
       const Node& node = graph.nodes[i];
@@ -113,6 +128,7 @@ ComputedSteps steps_of(
           std::any_of(step.makes.begin(), step.makes.end(), [&](const auto& v) {
             return with_gradient.count(v) > 0;
           });
+      step.eval_bytes = indices_bytes(node, known);
     }
     made.steps.push_back(std::move(step));
   }

@@ -21,6 +21,10 @@ struct ComputedStep {
   std::vector<std::string> makes;
   Saved saved;
   bool tracked = false; // a gradient flows through it
+  // Taken while it runs forward, and given back: with and without a backward
+  // pass behind it.
+  std::int64_t forward_bytes = 0;
+  std::int64_t eval_bytes = 0;
 };
 
 struct ComputedSteps {

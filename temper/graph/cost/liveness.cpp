@@ -119,9 +119,7 @@ StorageTimeline story_of(const Graph& graph, const ComputedSteps& computed) {
 
 // What a step takes while it runs forward, and gives back.
 std::int64_t passing_bytes(const ComputedStep& step, bool keep) {
-  if (!step.group) return 0;
-  return keep && step.tracked ? step.group->forward_bytes
-                              : step.group->eval_bytes;
+  return keep && step.tracked ? step.forward_bytes : step.eval_bytes;
 }
 
 // Every storage is held by the forward pass from its first use to its last.

@@ -68,7 +68,7 @@ class GroupTensors {
 };
 
 // The input itself, or its copy.
-void keep(
+void keep_input(
     FusedMemory& memory,
     const GroupTensors& group,
     std::size_t input,
@@ -120,7 +120,7 @@ void add_residual(
     memory.handed_on = group.name(input);
     return;
   }
-  keep(memory, group, input, copy);
+  keep_input(memory, group, input, copy);
   if (!group.wanted(input)) memory.backward_bytes += group.result_bytes();
 }
 
@@ -128,7 +128,7 @@ FusedMemory of_norm_act(const GroupTensors& group) {
   FusedMemory memory;
   const std::int64_t copy = group.image_copy(0);
   const std::int64_t state = kNormState * group.sizes(0)[1];
-  keep(memory, group, 0, copy);
+  keep_input(memory, group, 0, copy);
   memory.kept_bytes += state;
   memory.eval_bytes = copy + state;
   memory.backward_bytes = group.gradient_copy();
@@ -144,7 +144,7 @@ FusedMemory of_conv_norm_act(const GroupTensors& group) {
   const std::int64_t filters =
       way == FusedWay::kDepthwise ? 0 : group.image_copy(1);
   const std::int64_t state = kNormState * group.sizes(1)[0];
-  keep(memory, group, 0, x);
+  keep_input(memory, group, 0, x);
   memory.kept_bytes += group.result_bytes() + state; // before the BatchNorm
   memory.forward_bytes = filters;
   memory.eval_bytes = x + filters + state;
@@ -175,7 +175,7 @@ FusedMemory of_inverted_residual(const GroupTensors& group) {
   FusedMemory memory;
   const std::int64_t x = group.image_copy(0);
   const std::vector<std::int64_t> made = written(group);
-  keep(memory, group, 0, x);
+  keep_input(memory, group, 0, x);
   std::int64_t states = 0;
   for (std::size_t i = 0; i < made.size(); ++i) {
     states += kNormState * group.sizes(1 + kOfALayer * i)[0];
@@ -234,7 +234,7 @@ FusedMemory of_attention(const GroupTensors& group) {
   FusedMemory memory;
   for (std::size_t input : {0, 1, 2}) {
     const std::int64_t copy = group.dense_last(input) ? 0 : group.bytes(input);
-    keep(memory, group, input, copy);
+    keep_input(memory, group, input, copy);
     memory.eval_bytes += copy;
     if (!group.wanted(input)) memory.backward_bytes += group.bytes(input);
   }

@@ -143,7 +143,7 @@ bool conv_act_pool(const Fusion& fusion, const GroupShapes& shapes) {
       weight[1] <= kMostPooledChannels && made[2] >= 2 && made[3] >= 2;
 }
 
-bool linear(const GroupShapes& shapes) {
+bool multiplies(const GroupShapes& shapes) {
   const Ints& x = shapes.sizes(0);
   const Ints& weight = shapes.sizes(1);
   if (x.empty() || weight.size() != 2 || weight[1] != x.back()) return false;
@@ -152,7 +152,7 @@ bool linear(const GroupShapes& shapes) {
   return !shapes.has(3) || shapes.sizes(3) == made;
 }
 
-bool attention(const GroupShapes& shapes) {
+bool attends(const GroupShapes& shapes) {
   const Ints& q = shapes.sizes(0);
   const Ints& k = shapes.sizes(1);
   const Ints& v = shapes.sizes(2);
@@ -205,11 +205,11 @@ bool fused_takes(const Fusion& fusion, const Inferred& known) {
     case FusionKind::kConvActPool:
       return conv_act_pool(fusion, shapes);
     case FusionKind::kLinear:
-      return linear(shapes);
+      return multiplies(shapes);
     case FusionKind::kLayerNorm:
       return !shapes.sizes(0).empty();
     case FusionKind::kAttention:
-      return attention(shapes);
+      return attends(shapes);
   }
   return false;
 }

@@ -20,7 +20,7 @@ Sample mobilenet(bool fused) {
   Sample sample = pictures(sgd(), "mobilenet_v2");
   sample.fused = fused;
   sample.channels_last = true;
-  sample.zoo.image_size = 64;
+  sample.zoo.image_size = 96;
   sample.zoo.width = 0.5;
   sample.zoo.stem = "";
   return sample;
@@ -51,21 +51,22 @@ class PageFaults : public testing::TestWithParam<bool> {
   }
 };
 
-// MobileNetV2 with activations of 30 MB and more: 7,500 pages.
+// MobileNetV2 with activations of 60 MB and more: 30 large pages or 15,000
+// small ones.
 TEST_P(PageFaults, AreNoneOnceStepsAreWarm) {
 #ifndef __linux__
   GTEST_SKIP() << "counts what Linux counts.";
 #endif
   const Sample sample = mobilenet(GetParam());
-  const Samples batch = images(8, 3, 64);
+  const Samples batch = images(32, 3, 96);
   const auto engine = sample.engine();
   const double warm = faults_of_a_step(*engine, batch.batch);
   RecordProperty("faults", cat(warm));
   // Some are the system's own: clocks, threads that sleep and wake.
   EXPECT_LT(warm, 20);
-  // Without memory that waits there are thousands: this test can fail.
+  // Without memory that waits there are many: this test can fail.
   memory::recycle_cpu_blocks(false);
-  EXPECT_GT(faults_of_a_step(*engine, batch.batch), 20 * (warm + 1));
+  EXPECT_GT(faults_of_a_step(*engine, batch.batch), warm + 20);
 }
 
 INSTANTIATE_TEST_SUITE_P(WithStockAndFusedKernels, PageFaults, testing::Bool());
@@ -78,7 +79,7 @@ TEST(HeldMemory, IsLittleMoreThanWhatTensorsHoldAtOnce) {
   const auto engine = mobilenet(true).engine();
   memory::reset_cpu_peak();
   for (int i = 0; i < 6; ++i) {
-    const Samples batch = images(i % 2 == 0 ? 16 : 11, 3, 64);
+    const Samples batch = images(i % 2 == 0 ? 16 : 11, 3, 96);
     engine->step(batch.batch, order(i, 0, 0));
     engine->take_training_sums();
   }
