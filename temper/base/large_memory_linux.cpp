@@ -9,6 +9,10 @@ void wish_large_pages(void* memory, std::size_t bytes) {
   ::madvise(memory, bytes, MADV_HUGEPAGE);
 }
 
+void forget_pages(void* memory, std::size_t bytes) {
+  ::madvise(memory, bytes, MADV_DONTNEED);
+}
+
 void give_back_free_memory() {
   ::malloc_trim(0);
 }

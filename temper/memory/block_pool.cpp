@@ -5,15 +5,12 @@
 #include <cstdlib>
 #include <new>
 
-#include "temper/base/large_memory.h"
-
 namespace temper::memory {
 namespace {
 
 constexpr std::size_t kLine = 64; // of the cache, and LibTorch's alignment
-// From here on blocks begin at a large page, and ask for such pages.
-constexpr std::size_t kLargePage = std::size_t{2} << 20;
-constexpr std::size_t kLarge = 2 * kLargePage;
+// From here on blocks lie in the heap.
+constexpr std::size_t kLarge = std::size_t{64} << 10;
 // Beyond any memory, and small enough that sums cannot overflow.
 constexpr std::size_t kTooMany = SIZE_MAX / 4;
 
@@ -38,7 +35,7 @@ SizeClass size_class(std::size_t bytes) {
 // In front of the memory that is handed out.
 struct alignas(kLine) BlockPool::Block {
   std::size_t bytes; // asked for
-  std::size_t index; // of its size
+  std::size_t index; // of its size; of a large one kSizes
   std::size_t held;
   Block* older; // of all that wait
   Block* newer;
@@ -62,24 +59,39 @@ BlockPool::Block* BlockPool::waiting_for(std::size_t index) const {
   return nullptr;
 }
 
-void* BlockPool::take(std::size_t bytes) {
-  static_assert(sizeof(Block) == kLine);
-  if (bytes > kTooMany) return nullptr;
+BlockPool::Block* BlockPool::take_small(std::size_t bytes) {
   const SizeClass size = size_class(bytes);
   Block* block = waiting_for(size.index);
   if (block != nullptr) {
     unlink(block);
     ++recycled_;
-  } else {
-    void* fresh = nullptr;
-    const std::size_t held = size.bytes + sizeof(Block);
-    const std::size_t alignment = held >= kLarge ? kLargePage : kLine;
-    if (::posix_memalign(&fresh, alignment, held) != 0) return nullptr;
-    if (held >= kLarge) wish_large_pages(fresh, held);
-    block = new (fresh) Block{};
-    block->index = size.index;
-    block->held = held;
+    return block;
   }
+  void* fresh = nullptr;
+  const std::size_t held = size.bytes + sizeof(Block);
+  if (::posix_memalign(&fresh, kLine, held) != 0) return nullptr;
+  block = new (fresh) Block{};
+  block->index = size.index;
+  block->held = held;
+  return block;
+}
+
+BlockPool::Block* BlockPool::take_large(std::size_t bytes) {
+  const std::size_t held = (bytes + kLine - 1) / kLine * kLine + sizeof(Block);
+  const Heap::Taken taken = heap_.take(held);
+  if (taken.memory == nullptr) return nullptr;
+  if (taken.again) ++recycled_;
+  auto* block = new (taken.memory) Block{};
+  block->index = kSizes;
+  block->held = held;
+  return block;
+}
+
+void* BlockPool::take(std::size_t bytes) {
+  static_assert(sizeof(Block) == kLine);
+  if (bytes > kTooMany) return nullptr;
+  Block* block = bytes < kLarge ? take_small(bytes) : take_large(bytes);
+  if (block == nullptr) return nullptr;
   block->bytes = bytes;
   live_ += block->held;
   return block->memory();
@@ -88,6 +100,10 @@ void* BlockPool::take(std::size_t bytes) {
 void BlockPool::put(void* memory) {
   Block* block = static_cast<Block*>(memory) - 1;
   live_ -= block->held;
+  if (block->index == kSizes) {
+    heap_.put(block, block->held);
+    return;
+  }
   pooled_ += block->held;
   Block*& front = waiting_[block->index];
   block->next = front;
@@ -101,6 +117,8 @@ void BlockPool::put(void* memory) {
 }
 
 void BlockPool::trim(std::uint64_t keep_bytes) {
+  if (pooled_bytes() <= keep_bytes) return;
+  heap_.trim(keep_bytes > pooled_ ? keep_bytes - pooled_ : 0);
   while (pooled_ > keep_bytes) {
     Block* block = oldest_;
     unlink(block);

@@ -181,10 +181,39 @@ bool Contest::close_others(const Contender& contender) {
   return any;
 }
 
+// Not all that are in play may be open at once.
+bool Contest::is_crowded() const {
+  return static_cast<std::size_t>(rig_->most_open()) < contenders_.size();
+}
+
+// The slowest is closed for the next one; the default stays, to be compared
+// with.
+void Contest::make_room(const Contender& contender) {
+  const int most = rig_->most_open();
+  if (most <= 1) alone_ = true;
+  if (alone_) close_others(contender);
+  for (;;) {
+    std::vector<Contender*> open;
+    for (Contender& each : contenders_)
+      if (&each != &contender && each.trial) open.push_back(&each);
+    if (static_cast<int>(open.size()) < most) return;
+    Contender* slowest = nullptr;
+    for (Contender* each : open) {
+      const bool spared = each->setting == standard_ && open.size() > 1;
+      if (!spared &&
+          (slowest == nullptr ||
+           each->median_s().value_or(HUGE_VAL) >
+               slowest->median_s().value_or(HUGE_VAL)))
+        slowest = each;
+    }
+    close(*slowest);
+  }
+}
+
 // Open and warm: the first step allocates, compiles and plans.
 bool Contest::open(Contender& contender) {
   if (contender.trial) return true;
-  if (alone_) close_others(contender);
+  make_room(contender);
   const auto body = [setting = contender.setting](Result& result) {
     result.trial = result.rig->open(setting);
     result.trial->step();

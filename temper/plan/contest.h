@@ -85,7 +85,11 @@ class Contest {
   bool check_parity(Contender& contender);
   void close(Contender& contender);
   bool close_others(const Contender& contender);
+  void make_room(const Contender& contender);
+  bool is_crowded() const;
+  void open_fastest();
   std::vector<Contender*> in_order();
+  std::vector<Contender*> by_time();
   bool pays_to_try() const;
   std::optional<double> worth_s() const;
   void leave_out_rough();

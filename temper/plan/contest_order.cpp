@@ -204,8 +204,28 @@ bool Contest::settled(const std::vector<Contender*>& running) const {
   });
 }
 
+// Where not all may be open at once, those worth comparing are: the default and
+// the fastest.
+void Contest::open_fastest() {
+  std::vector<Contender*> wanted;
+  for (Contender* each : by_time())
+    if (!each->dropped && !each->rough) wanted.push_back(each);
+  std::stable_partition(wanted.begin(), wanted.end(), [&](const auto* each) {
+    return each->setting == standard_;
+  });
+  const auto most = static_cast<std::size_t>(rig_->most_open());
+  if (wanted.size() > most) wanted.resize(most);
+  for (Contender& each : contenders_)
+    if (std::find(wanted.begin(), wanted.end(), &each) == wanted.end())
+      close(each);
+  for (Contender* each : wanted)
+    if (!stopped() && spent_s() + 2 * *each->median_s() <= rounds_end_s())
+      open(*each);
+}
+
 void Contest::rounds() {
   if (alone_) return; // opening again and again would cost more than it tells
+  if (is_crowded()) open_fastest();
   for (std::size_t round = 1; round < kMostSamples; ++round) {
     std::vector<Contender*> turn = running();
     if (turn.size() < 2 || settled(turn) || stopped()) return;
@@ -249,6 +269,7 @@ bool Contest::agrees(Contender& contender) {
     return skip("no time was left to compare its gradients with the reference");
   if (stopped()) return skip("measuring was interrupted");
   say(cat("comparing gradients of ", to_text(contender.setting)));
+  if (is_crowded()) close_others(contender);
   if (!open(contender)) return false;
   return check_parity(contender);
 }
@@ -280,10 +301,23 @@ Contender* Contest::best_choice() {
   return pick;
 }
 
+std::vector<Contender*> Contest::by_time() {
+  std::vector<Contender*> order;
+  for (Contender& each : contenders_)
+    if (each.in_play()) order.push_back(&each);
+  std::stable_sort(order.begin(), order.end(), [](auto* a, auto* b) {
+    return *a->median_s() < *b->median_s();
+  });
+  return order;
+}
+
 // Whoever was dropped for being slower than a setting that is wrong.
 void Contest::bring_back() {
   if (alone_) return;
-  for (Contender& each : contenders_) {
+  int left = rig_->most_open();
+  for (Contender* turn : by_time()) {
+    Contender& each = *turn;
+    if (left-- == 0) return;
     if (!each.in_play() || each.rough || stopped() ||
         spent_s() + 2 * *each.median_s() > rounds_end_s())
       continue;

@@ -5,6 +5,7 @@
 // not come back: a Rig must not hold a lock that the run needs later.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -46,6 +47,10 @@ class Rig {
   // How much of a batch a step computes, 0..1: large ones take too long.
   virtual double part() const {
     return 1;
+  }
+  // How many trials may be open at once; memory may be short for more.
+  virtual int most_open() const {
+    return std::numeric_limits<int>::max();
   }
   // A remark for the user about the measuring; empty: none.
   virtual std::string note() const {

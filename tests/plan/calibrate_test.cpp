@@ -84,6 +84,26 @@ TEST_F(Calibrate, MemoryHeldByOthersIsNotHeldAgainstAnybody) {
   EXPECT_TRUE(tried(plan, kReference).step_s.has_value());
 }
 
+// Where memory is short the slowest makes room, and the fastest two are
+// compared as carefully as ever.
+TEST_F(Calibrate, OnlyAsManyAreOpenAtOnceAsTheRigAllows) {
+  add(kReference, {.step_s = 0.2});
+  add(kLast, {.step_s = 0.15});
+  add(kHalf, {.step_s = 0.16, .agrees = false});
+  rig_->may_be_open = 2;
+  EXPECT_EQ(measured().setting(), kLast);
+  EXPECT_EQ(rig_->most_at_once, 2);
+  EXPECT_GT(rig_->steps[to_text(kLast)], 5);
+}
+
+TEST_F(Calibrate, OneAtATimeIsEnoughForWhatIsClear) {
+  add(kReference, {.step_s = 0.2});
+  add(kLast, {.step_s = 0.05});
+  rig_->may_be_open = 1;
+  EXPECT_EQ(measured().setting(), kLast);
+  EXPECT_EQ(rig_->most_at_once, 1);
+}
+
 TEST_F(Calibrate, NothingStaysOpen) {
   add(kReference, {.step_s = 0.2, .memory = 1});
   add(kLast, {.step_s = 0.15, .memory = 1});

@@ -108,6 +108,7 @@ class FakeRig : public Rig {
       throw NoMemory("not enough for " + to_text(setting));
     used_ += behaviour.memory;
     ++opened[to_text(setting)];
+    most_at_once = std::max(most_at_once, ++open_now_);
     return std::make_unique<FakeTrial>(*this, behaviour, to_text(setting));
   }
 
@@ -116,7 +117,12 @@ class FakeRig : public Rig {
   std::function<double(double)> slowed = [](double) { return 1; };
   std::shared_ptr<FakeClock> clock = std::make_shared<FakeClock>();
   std::shared_ptr<Gate> gate = std::make_shared<Gate>();
+  int may_be_open = std::numeric_limits<int>::max();
+  int most_open() const override {
+    return may_be_open;
+  }
   // Counted.
+  int most_at_once = 0;
   std::map<std::string, int> opened;
   std::map<std::string, int> steps;
   std::map<std::string, int> checked;
@@ -133,6 +139,7 @@ class FakeRig : public Rig {
     ~FakeTrial() override {
       const std::lock_guard lock(rig_.mutex_);
       rig_.used_ -= behaviour_.memory;
+      --rig_.open_now_;
     }
     void step() override {
       if (behaviour_.throws) throw std::runtime_error("no such kernel");
@@ -168,6 +175,7 @@ class FakeRig : public Rig {
   };
 
   mutable std::mutex mutex_;
+  int open_now_ = 0;
   int memory_;
   int used_ = 0;
 };

@@ -34,7 +34,9 @@ Cost& Cost::operator+=(const Cost& other) {
 std::vector<Cost>
 costs(const Graph& graph, const Inferred& known, const Symbols& symbols) {
   const auto with_gradient = values_with_gradient(graph, known);
-  const StorageMap places = place(graph, known, symbols, true);
+  PlacedValues attention;
+  attention.fused_attention = true;
+  const StorageMap places = place(graph, known, symbols, attention);
   std::vector<Cost> all;
   for (const auto& node : graph.nodes) {
     Cost& cost = all.emplace_back();

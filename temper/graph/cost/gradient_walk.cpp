@@ -54,7 +54,7 @@ bool goes_to_onednn(const Node& node, const Inferred& known, int threads) {
 } // namespace
 
 GradientWalk::GradientWalk(
-    const Graph& graph,
+    const ComputedSteps& computed,
     const Inferred& known,
     const std::set<std::string>& with_gradient,
     const std::set<std::string>& parameters,
@@ -63,8 +63,8 @@ GradientWalk::GradientWalk(
       with_gradient_(with_gradient),
       parameters_(parameters),
       options_(options) {
-  for (const Node& node : graph.nodes)
-    for (const auto& read : values_read(node))
+  for (const ComputedStep& step : computed.steps)
+    for (const auto& read : step.reads)
       ++readers_[read];
 }
 
@@ -81,8 +81,10 @@ void GradientWalk::release(std::size_t gradient, MemoryWalk& memory) {
 
 // A parameter that several nodes read, as tied ones are, gets its gradient when
 // all have given theirs; until then the sum of them waits.
-void GradientWalk::wait_for_others(const Node& node, MemoryWalk& memory) {
-  for (const auto& read : values_read(node)) {
+void GradientWalk::wait_for_others(
+    const ComputedStep& step,
+    MemoryWalk& memory) {
+  for (const auto& read : step.reads) {
     if (with_gradient_.count(read) == 0 || parameters_.count(read) == 0)
       continue;
     const int all = readers_.at(read);
@@ -99,9 +101,10 @@ void GradientWalk::begin(const std::string& value, MemoryWalk& memory) {
 }
 
 // A parameter's new gradient, before it is added to the one that is kept.
-std::int64_t GradientWalk::parameter_gradients(const Node& node) const {
+std::int64_t GradientWalk::parameter_gradients(
+    const std::vector<std::string>& reads) const {
   std::int64_t bytes = 0;
-  for (const auto& read : values_read(node))
+  for (const auto& read : reads)
     if (with_gradient_.count(read) > 0 && parameters_.count(read) > 0)
       bytes += bytes_of(known_.tensors.at(read));
   return bytes;
@@ -111,7 +114,7 @@ std::int64_t GradientWalk::parameter_gradients(const Node& node) const {
 // order, once more on the way to channels that come last, and for filters of
 // one channel blocks of 16 by 16 that are mostly empty.
 std::int64_t GradientWalk::onednn_copies(const Node& node) const {
-  const std::int64_t once = parameter_gradients(node);
+  const std::int64_t once = parameter_gradients(values_read(node));
   const NodeArguments arguments(node, known_);
   const Shape* weight = arguments.find_tensor("weight");
   if (!options_.channels_last || weight == nullptr || weight->sizes.size() != 4)
@@ -170,47 +173,60 @@ std::int64_t GradientWalk::copies(const Node& node, const MemoryWalk& memory)
 }
 
 // Those that stay, the first time a parameter gets one.
-std::int64_t GradientWalk::new_gradients(const Node& node) {
+std::int64_t GradientWalk::new_gradients(const ComputedStep& step) {
   std::int64_t bytes = 0;
-  for (const auto& read : values_read(node))
+  for (const auto& read : step.reads)
     if (with_gradient_.count(read) > 0 && parameters_.count(read) > 0 &&
         kept_.insert(read).second)
       bytes += bytes_of(known_.tensors.at(read));
   return bytes;
 }
 
+std::int64_t GradientWalk::beside(
+    const ComputedStep& step,
+    const MemoryWalk& memory) const {
+  if (step.group) return step.group->backward_bytes;
+  return copies(*step.node, memory);
+}
+
+// A tensor of its own, or the one that arrives.
+std::size_t GradientWalk::gradient_of(
+    const ComputedStep& step,
+    const std::string& read,
+    const std::vector<std::size_t>& arriving,
+    MemoryWalk& memory) {
+  const bool passes = step.group ? step.group->handed_on == read
+                                 : hands_gradient_on(*step.node);
+  if (!passes || arriving.size() != 1 ||
+      gradients_[arriving.front()].bytes < bytes_of(known_.tensors.at(read)))
+    return make(read, memory);
+  ++gradients_[arriving.front()].owners;
+  return arriving.front();
+}
+
 void GradientWalk::through(
-    const Node& node,
+    const ComputedStep& step,
     std::size_t index,
     MemoryWalk& memory) {
   std::vector<std::size_t> arriving;
-  for (const auto& made : values_made(node))
+  for (const auto& made : step.makes)
     if (const auto found = of_value_.find(made); found != of_value_.end())
       arriving.push_back(found->second);
   if (arriving.empty()) return;
 
-  const bool passes = hands_gradient_on(node);
-  for (const auto& read : values_read(node)) {
+  for (const auto& read : step.reads) {
     if (with_gradient_.count(read) == 0 || parameters_.count(read) > 0)
       continue;
-    std::size_t own = 0;
-    if (passes && arriving.size() == 1 &&
-        gradients_[arriving.front()].bytes >=
-            bytes_of(known_.tensors.at(read))) {
-      own = arriving.front();
-      ++gradients_[own].owners;
-    } else {
-      own = make(read, memory);
-    }
+    const std::size_t own = gradient_of(step, read, arriving, memory);
     if (!of_value_.emplace(read, own).second) second_.emplace_back(read, own);
   }
-  passing_ = parameter_gradients(node);
+  passing_ = parameter_gradients(step.reads);
   memory.take(passing_);
-  const std::int64_t beside = copies(node, memory);
-  memory.take(beside);
+  const std::int64_t taken = beside(step, memory);
+  memory.take(taken);
   memory.note(index, true);
-  memory.give_back(beside);
-  for (const auto& made : values_made(node))
+  memory.give_back(taken);
+  for (const auto& made : step.makes)
     if (const auto found = of_value_.find(made); found != of_value_.end()) {
       release(found->second, memory);
       of_value_.erase(found);
@@ -218,7 +234,7 @@ void GradientWalk::through(
 }
 
 void GradientWalk::add_up(
-    const Node& node,
+    const ComputedStep& step,
     std::size_t index,
     MemoryWalk& memory) {
   for (const auto& [value, second] : second_) {
@@ -235,9 +251,9 @@ void GradientWalk::add_up(
   if (passing_ == 0) return;
   memory.give_back(std::exchange(passing_, 0));
   if (options_.keep_gradients)
-    memory.take(new_gradients(node));
+    memory.take(new_gradients(step));
   else
-    wait_for_others(node, memory);
+    wait_for_others(step, memory);
 }
 
 } // namespace temper::graph

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "temper/graph/cost/computed_steps.h"
 #include "temper/graph/cost/memory_walk.h"
 
 namespace temper::graph {
@@ -17,7 +18,7 @@ namespace temper::graph {
 class GradientWalk {
  public:
   GradientWalk(
-      const Graph& graph,
+      const ComputedSteps& computed,
       const Inferred& known,
       const std::set<std::string>& with_gradient,
       const std::set<std::string>& parameters,
@@ -25,19 +26,25 @@ class GradientWalk {
 
   // The loss's gradient arrives.
   void begin(const std::string& value, MemoryWalk& memory);
-  // The node's gradients of its results become those of its inputs. What the
-  // node kept for this can go; then they are added to those that came before.
-  void through(const Node& node, std::size_t index, MemoryWalk& memory);
-  void add_up(const Node& node, std::size_t index, MemoryWalk& memory);
+  // The step's gradients of its results become those of its inputs. What the
+  // step kept for this can go; then they are added to those that came before.
+  void through(const ComputedStep& step, std::size_t index, MemoryWalk& memory);
+  void add_up(const ComputedStep& step, std::size_t index, MemoryWalk& memory);
 
  private:
   std::size_t make(const std::string& value, MemoryWalk& memory);
-  std::int64_t parameter_gradients(const Node& node) const;
+  std::size_t gradient_of(
+      const ComputedStep& step,
+      const std::string& read,
+      const std::vector<std::size_t>& arriving,
+      MemoryWalk& memory);
+  std::int64_t parameter_gradients(const std::vector<std::string>& reads) const;
   std::int64_t onednn_copies(const Node& node) const;
   std::int64_t copies_by_rule(const Node& node) const;
   std::int64_t copies(const Node& node, const MemoryWalk& memory) const;
-  std::int64_t new_gradients(const Node& node);
-  void wait_for_others(const Node& node, MemoryWalk& memory);
+  std::int64_t beside(const ComputedStep& step, const MemoryWalk& memory) const;
+  std::int64_t new_gradients(const ComputedStep& step);
+  void wait_for_others(const ComputedStep& step, MemoryWalk& memory);
   void release(std::size_t gradient, MemoryWalk& memory);
 
   struct Gradient {

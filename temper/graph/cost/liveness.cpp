@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "temper/base/error.h"
+#include "temper/graph/cost/computed_steps.h"
 #include "temper/graph/cost/gradient_walk.h"
 #include "temper/graph/cost/memory_walk.h"
-#include "temper/graph/cost/saved.h"
 #include "temper/graph/ir/saturating.h"
 
 namespace temper::graph {
@@ -14,7 +14,8 @@ namespace {
 // The facts that the walks need of the graph, by storage rather than by name.
 struct StorageTimeline {
   const Graph& graph;
-  StorageMap places;
+  const ComputedSteps& computed;
+  const StorageMap& places;
   std::vector<std::vector<std::size_t>> touched; // by each node
   std::vector<std::vector<std::size_t>> dies; // after each node
   std::vector<std::vector<std::size_t>> kept; // saved by each node
@@ -64,15 +65,16 @@ void find_deaths(StorageTimeline& story) {
 // A segment that is computed again keeps only what comes from outside it.
 void keep_what_segments_read(StorageTimeline& story) {
   const auto& nodes = story.graph.nodes;
+  const auto& steps = story.computed.steps;
   std::map<std::string, int> segment_of;
-  for (const auto& node : nodes)
-    for (const auto& made : values_made(node))
-      segment_of[made] = node.recompute_segment;
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    for (const auto& made : steps[i].makes)
+      segment_of[made] = nodes[i].recompute_segment;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const int segment = nodes[i].recompute_segment;
     if (segment < 0) continue;
     std::vector<std::string> outside;
-    for (const auto& read : values_read(nodes[i])) {
+    for (const auto& read : steps[i].reads) {
       const auto made = segment_of.find(read);
       if (made != segment_of.end() && made->second != segment)
         outside.push_back(read);
@@ -97,29 +99,14 @@ void refuse_the_absurd(const StorageTimeline& story) {
         "Choose a smaller batch.");
 }
 
-StorageTimeline story_of(
-    const Graph& graph,
-    const Inferred& known,
-    const Symbols& symbols,
-    const std::set<std::string>& with_gradient,
-    const LivenessOptions& options) {
-  StorageTimeline story{
-      graph,
-      place(graph, known, symbols, options.fused_attention),
-      {},
-      {},
-      {},
-      {},
-      {}};
-  for (const auto& node : graph.nodes) {
-    auto values = values_read(node);
-    for (auto& made : values_made(node))
-      values.push_back(std::move(made));
+StorageTimeline story_of(const Graph& graph, const ComputedSteps& computed) {
+  StorageTimeline story{graph, computed, computed.places, {}, {}, {}, {}, {}};
+  for (const ComputedStep& step : computed.steps) {
+    auto values = step.reads;
+    values.insert(values.end(), step.makes.begin(), step.makes.end());
     story.touched.push_back(storages_of(story.places, values));
-    const Saved saved = saved_by(
-        node, known, story.places, with_gradient, options.fused_attention);
-    story.kept.push_back(storages_of(story.places, saved.values));
-    story.extra_bytes.push_back(saved.extra_bytes);
+    story.kept.push_back(storages_of(story.places, step.saved.values));
+    story.extra_bytes.push_back(step.saved.extra_bytes);
   }
   std::vector<std::string> callers = results(graph);
   for (const auto& input : graph.inputs)
@@ -128,6 +115,11 @@ StorageTimeline story_of(
   find_deaths(story);
   refuse_the_absurd(story);
   return story;
+}
+
+// What a step takes while it runs forward, and gives back.
+std::int64_t passing_bytes(const ComputedStep& step, bool keep) {
+  return keep && step.tracked ? step.forward_bytes : step.eval_bytes;
 }
 
 // Every storage is held by the forward pass from its first use to its last.
@@ -157,7 +149,8 @@ void walk_forward(
       saved_bytes->push_back(bytes);
     }
     const std::int64_t scratch =
-        i < scratch_bytes.size() ? scratch_bytes[i] : 0;
+        (i < scratch_bytes.size() ? scratch_bytes[i] : 0) +
+        passing_bytes(story.computed.steps[i], keep);
     memory.take(scratch);
     memory.note(i, false);
     memory.give_back(scratch);
@@ -182,6 +175,7 @@ void recompute(
     for (const auto storage : story.touched[i])
       if (!memory.held(storage) && story.places.storages[storage].activation)
         passing += story.places.storages[storage].bytes;
+    passing += passing_bytes(story.computed.steps[i], true);
     memory.take(passing);
     memory.note(i, true);
     memory.give_back(passing);
@@ -201,7 +195,8 @@ void backward(
     if (segment >= 0 && segment != open)
       recompute(story, in_full, segment, memory);
     open = segment;
-    gradients.through(story.graph.nodes[i], i, memory);
+    const ComputedStep& step = story.computed.steps[i];
+    gradients.through(step, i, memory);
     const auto drop = [&](const StorageTimeline& which) {
       for (const auto storage : which.kept[i])
         memory.drop(storage);
@@ -209,7 +204,7 @@ void backward(
     };
     drop(story);
     if (segment >= 0) drop(in_full);
-    gradients.add_up(story.graph.nodes[i], i, memory);
+    gradients.add_up(step, i, memory);
   }
 }
 
@@ -221,8 +216,9 @@ Liveness liveness(
     const Symbols& symbols,
     const LivenessOptions& options) {
   const auto with_gradient = values_with_gradient(graph, known);
-  const StorageTimeline in_full =
-      story_of(graph, known, symbols, with_gradient, options);
+  const ComputedSteps computed =
+      steps_of(graph, known, symbols, with_gradient, options);
+  const StorageTimeline in_full = story_of(graph, computed);
   StorageTimeline story = in_full;
   keep_what_segments_read(story);
 
@@ -236,7 +232,7 @@ Liveness liveness(
   }
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     std::int64_t made = 0;
-    for (const auto& value : values_made(graph.nodes[i])) {
+    for (const auto& value : computed.steps[i].makes) {
       const auto lay = story.places.values.find(value);
       if (lay == story.places.values.end()) continue;
       const Storage& storage = story.places.storages[lay->second.storage];
@@ -264,10 +260,12 @@ Liveness liveness(
   walk_forward(story, true, options.scratch_bytes, train, &result.saved_bytes);
   for (const auto bytes : result.saved_bytes)
     result.total_saved_bytes += bytes;
+  LivenessOptions how = options;
+  how.channels_last = how.channels_last || computed.images_last;
   backward(
       story,
       in_full,
-      GradientWalk(graph, known, with_gradient, parameters, options),
+      GradientWalk(computed, known, with_gradient, parameters, how),
       train);
   result.train = train.peak();
   return result;

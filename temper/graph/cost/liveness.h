@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "temper/graph/cost/convolution_case.h"
+#include "temper/graph/fuse/fusion.h"
 #include "temper/graph/op/storage_map.h"
 
 namespace temper::graph {
@@ -34,6 +35,8 @@ struct LivenessOptions {
   // The bytes that each node takes while it runs forward, and gives back; or
   // empty.
   std::vector<std::int64_t> scratch_bytes = {};
+  // Groups of nodes that kernels compute at once, where they take the sizes.
+  std::vector<Fusion> groups = {};
 };
 
 struct Peak {

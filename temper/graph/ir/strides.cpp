@@ -25,6 +25,18 @@ bool in_order(const Ints& sizes, const Ints& strides) {
   return true;
 }
 
+Ints channels_last_strides(const Ints& sizes) {
+  const Ints rows = strides_in_order({sizes[0], sizes[2], sizes[3], sizes[1]});
+  return {rows[0], rows[3], rows[1], rows[2]};
+}
+
+bool has_channels_last(const Ints& sizes, const Ints& strides) {
+  return sizes.size() == 4 &&
+      in_order(
+             {sizes[0], sizes[2], sizes[3], sizes[1]},
+             {strides[0], strides[2], strides[3], strides[1]});
+}
+
 // Dimensions that follow each other without a gap act as one; each such run
 // must be cut into whole new dimensions. Both are walked from the last.
 std::optional<Ints>

@@ -5,6 +5,7 @@
 #include "temper/graph/ir/node_arguments.h"
 #include "temper/graph/ir/strides.h"
 #include "temper/graph/op/effects.h"
+#include "temper/graph/op/op_rules.h"
 
 namespace temper::graph {
 namespace {
@@ -29,6 +30,22 @@ Ints fresh_strides(
   return strides;
 }
 
+// An image computed anew, rather than copied because a view would not do.
+bool keeps_order(const Operator* page, const Shape& made) {
+  return made.sizes.size() == 4 &&
+      (page == nullptr || page->memory == nullptr || page->memory == fresh);
+}
+
+bool reads_channels_last(
+    const std::vector<std::string>& read,
+    const Inferred& known,
+    const StorageMap& places) {
+  return !read.empty() &&
+      has_channels_last(
+          known.tensors.at(read.front()).sizes,
+          places.at(read.front()).strides);
+}
+
 } // namespace
 
 const StorageView& StorageMap::at(const std::string& value) const {
@@ -42,7 +59,7 @@ StorageMap place(
     const Graph& graph,
     const Inferred& known,
     const Symbols& symbols,
-    bool fused_attention) {
+    const PlacedValues& layout) {
   StorageMap places;
   const auto make = [&](const std::string& value, Ints strides, bool made) {
     places.values[value] = {places.storages.size(), std::move(strides)};
@@ -51,9 +68,12 @@ StorageMap place(
   for (const auto& input : graph.inputs) {
     const auto shape = known.tensors.find(input.value);
     if (shape == known.tensors.end()) continue;
+    const bool last = layout.channels_last && shape->second.sizes.size() == 4 &&
+        is_floating(shape->second.dtype);
     make(
         input.value,
-        fresh_strides(graph, input.value, shape->second, symbols),
+        last ? channels_last_strides(shape->second.sizes)
+             : fresh_strides(graph, input.value, shape->second, symbols),
         false);
   }
   for (const auto& node : graph.nodes) {
@@ -65,6 +85,10 @@ StorageMap place(
     for (const auto& output : node.outputs)
       for (const auto& value : tensors_in(output)) {
         const Shape& shape = known.tensors.at(value);
+        if (const auto own = layout.own.find(value); own != layout.own.end()) {
+          make(value, own->second, true);
+          continue;
+        }
         if (!read.empty()) {
           const StorageView base = places.at(read.front());
           const auto strides = shared_strides(
@@ -75,13 +99,16 @@ StorageMap place(
           }
         }
         const Operator* page = find_operator(node);
-        const bool in_sequence = !fused_attention && page != nullptr &&
+        const bool in_sequence = !layout.fused_attention && page != nullptr &&
             page->layer == Layer::kAttention;
-        make(
-            value,
-            in_sequence ? strides_in_order(shape.sizes)
-                        : fresh_strides(graph, value, shape, symbols),
-            true);
+        if (in_sequence)
+          make(value, strides_in_order(shape.sizes), true);
+        else if (
+            !layout.own.empty() && keeps_order(page, shape) &&
+            reads_channels_last(read, known, places))
+          make(value, channels_last_strides(shape.sizes), true);
+        else
+          make(value, fresh_strides(graph, value, shape, symbols), true);
       }
   }
   return places;

@@ -32,12 +32,22 @@ struct StorageMap {
   const StorageView& at(const std::string& value) const;
 };
 
-// Without fused attention, as LibTorch 1.13 is, its result is laid out in
-// order; fused, heads lie side by side as the exporter noted.
+// The places of values, apart from what the graph says.
+struct PlacedValues {
+  // Without fused attention, as LibTorch 1.13 is, its result is laid out in
+  // order; fused, heads lie side by side as the exporter noted.
+  bool fused_attention = false;
+  // Images and filters come with their channels last.
+  bool channels_last = false;
+  // Results that lie in memory of their own, with these strides, whatever made
+  // them. Where there are any, what is computed from an image with its channels
+  // last has them last, too.
+  std::map<std::string, Ints> own;
+};
 StorageMap place(
     const Graph& graph,
     const Inferred& known,
     const Symbols& symbols,
-    bool fused_attention);
+    const PlacedValues& layout);
 
 } // namespace temper::graph

@@ -50,6 +50,25 @@ plan::ModelTraits traits_of(const PlanRequest& request) {
   return traits;
 }
 
+// A setting that would have to cut the batch to keep the budget, where the
+// likely one need not, is no use.
+void leave_out_what_does_not_fit(
+    const PlanRequest& request,
+    plan::Candidates& candidates) {
+  const plan::Setting standard = candidates.standard();
+  const auto fits = [&](const plan::Setting& setting) {
+    return !setting.on_cpu() || request.fits(setting);
+  };
+  if (!request.fits || !fits(standard)) return;
+  std::erase_if(candidates.settings, [&](const plan::Setting& setting) {
+    if (setting == standard || fits(setting)) return false;
+    candidates.ruled_out.push_back(
+        {to_text(setting), "would have to cut the batch to keep the budget"});
+    return true;
+  });
+  if (!fits(candidates.fallback)) candidates.fallback = standard;
+}
+
 } // namespace
 
 PlanMemory plan_memory(const PlanRequest& request) {
@@ -73,13 +92,19 @@ InputFormat layout_for(
   return layout;
 }
 
-plan::Plan plan_settings(const PlanRequest& request) {
-  plan::Decision decision;
-  decision.candidates = plan::find_candidates(
+plan::Candidates settings_of(const PlanRequest& request) {
+  plan::Candidates found = plan::find_candidates(
       request.machine,
       machine::list_devices(request.machine),
       plan::requests_of(request.config),
       traits_of(request));
+  leave_out_what_does_not_fit(request, found);
+  return found;
+}
+
+plan::Plan plan_settings(const PlanRequest& request) {
+  plan::Decision decision;
+  decision.candidates = settings_of(request);
   // What a clock decides may be another setting, and other bits, next time.
   if (request.config.deterministic)
     return plan::plan_unmeasured(
@@ -104,7 +129,7 @@ plan::Plan plan_settings(const PlanRequest& request) {
     decision.options.run_steps = *request.run_steps /
         std::max<std::int64_t>(request.config.train.epochs, 1);
   decision.options.progress = request.progress;
-  decision.make_rig = [&] { return make_rig(request); };
+  decision.make_rig = [&] { return make_rig(request, decision.candidates); };
   return plan::decide(decision);
 }
 

@@ -16,6 +16,12 @@
 
 namespace temper::train {
 
+// Bytes of tensors: those that stay between steps, and the most in a step.
+struct SettingBytes {
+  std::uint64_t state = 0;
+  std::uint64_t peak = 0; // 0: not known
+};
+
 struct PlanRequest {
   const config::Config& config;
   const machine::Machine& machine;
@@ -29,7 +35,15 @@ struct PlanRequest {
   // How busy the machine is; null: nobody looks.
   std::function<std::optional<machine::Load>()> load = {};
   plan::Measuring measuring = {};
+  // The bytes of a step of so many samples in a setting; null: nobody can tell.
+  std::function<SettingBytes(const plan::Setting&, int samples)> bytes_of = {};
+  // Whether all samples of a batch can be computed at once in a setting; null:
+  // in every one.
+  std::function<bool(const plan::Setting&)> fits = {};
 };
+
+// The settings that such a run may get; the likely one first.
+plan::Candidates settings_of(const PlanRequest& request);
 
 plan::Plan plan_settings(const PlanRequest& request);
 
@@ -52,7 +66,10 @@ std::function<std::uint64_t(int)> peak_of_steps(
     const PlanRequest& request,
     const plan::Setting& setting);
 
-// The scratch runs that plan_settings times.
-std::shared_ptr<plan::Rig> make_rig(const PlanRequest& request);
+// The scratch runs that plan_settings times. Together they take about as much
+// memory as the run will with the setting it is likely to get.
+std::shared_ptr<plan::Rig> make_rig(
+    const PlanRequest& request,
+    const plan::Candidates& candidates);
 
 } // namespace temper::train

@@ -10,6 +10,7 @@
 #include "temper/base/error.h"
 #include "temper/base/random/philox.h"
 #include "temper/base/text.h"
+#include "temper/graph/pass/passes.h"
 #include "temper/libtorch/facts.h"
 #include "temper/libtorch/out_of_memory.h"
 #include "temper/memory/usage.h"
@@ -81,6 +82,69 @@ struct ScratchRuns {
   int most_samples = std::numeric_limits<int>::max();
   int whole_samples = 0; // of a batch; 0: not looked at
   std::string note; // what the user should know of the measuring
+  // The settings to be measured, the likely one, and what they take.
+  std::vector<plan::Setting> settings;
+  plan::Setting standard;
+  std::function<SettingBytes(const plan::Setting&, int)> bytes_of;
+  int most_open = std::numeric_limits<int>::max(); // trials at once
+
+  // The most that the run itself will take with the likely setting. Little is
+  // little, whatever the run takes.
+  std::uint64_t room_bytes(int whole) const {
+    constexpr std::uint64_t kLittle = std::uint64_t{128} << 20;
+    const SettingBytes run = bytes_of(standard, whole);
+    return run.peak == 0 ? 0 : std::max(kLittle, run.peak);
+  }
+
+  // The samples with which each setting fits beside the states of `others`.
+  int samples_that_fit(int whole, std::uint64_t others) const {
+    const std::uint64_t room = room_bytes(whole);
+    int samples = whole;
+    for (const plan::Setting& each : kinds())
+      while (room > 0 && samples > 1) {
+        const auto [state, peak] = bytes_of(each, samples);
+        const std::uint64_t stays = (1 + others) * state;
+        if (peak + others * state <= room || peak <= state) break;
+        const double part = room <= stays ? 0
+                                          : static_cast<double>(room - stays) /
+                static_cast<double>(peak - state);
+        samples = std::max(
+            1, std::min(samples - 1, static_cast<int>(samples * part)));
+      }
+    return samples;
+  }
+
+  // Settings of the CPU that differ in more than their threads.
+  std::vector<plan::Setting> kinds() const {
+    std::vector<plan::Setting> found;
+    for (plan::Setting each : settings) {
+      each.threads = standard.threads;
+      if (each.on_cpu() &&
+          std::find(found.begin(), found.end(), each) == found.end())
+        found.push_back(each);
+    }
+    return found;
+  }
+
+  // Two states at once, if half a batch fits beside them; else one.
+  int fit_into_memory(int whole) {
+    if (!bytes_of || bytes_of(standard, whole).peak == 0) return whole;
+    const int beside = samples_that_fit(whole, 1);
+    if (2 * beside < whole) {
+      most_open = 1;
+      return samples_that_fit(whole, 0);
+    }
+    std::uint64_t largest = 0;
+    for (const plan::Setting& each : kinds())
+      largest = std::max(largest, bytes_of(each, beside).peak);
+    const std::uint64_t room = room_bytes(whole);
+    const std::uint64_t state =
+        std::max<std::uint64_t>(bytes_of(standard, beside).state, 1);
+    constexpr std::uint64_t kMany = 1000;
+    most_open = static_cast<int>(std::clamp<std::uint64_t>(
+        1 + (room - std::min(room, largest)) / state, 2, kMany));
+    return beside;
+  }
 
   // A batch of large images may take longer than all the seconds there are: as
   // many samples of it are measured as let a step fit several times.
@@ -103,8 +167,11 @@ struct ScratchRuns {
     step(*scratch, {});
     const std::chrono::duration<double> took = Clock::now() - begin;
     const double most = seconds / kSteps / (took.count() / kFew);
-    take(most < whole ? std::max(kFew, static_cast<int>(most)) : whole);
-    if (most_samples < whole)
+    const int in_time =
+        most < whole ? std::max(kFew, static_cast<int>(most)) : whole;
+    const int in_memory = std::max(kFew, fit_into_memory(whole));
+    take(std::min(in_time, in_memory));
+    if (in_time < whole)
       note =
           cat("a step of this model takes long: ",
               most_samples,
@@ -176,22 +243,55 @@ struct ScratchRuns {
     return made;
   }
 
+  // Numbers of twice the size would take twice the memory: what lies between
+  // modules is computed again instead of kept, which changes no bit of it.
+  std::optional<graph::Program> sparing_program() const {
+    if (!model.program || !bytes_of) return std::nullopt;
+    const auto& nodes = model.program->graph.nodes;
+    const bool spares =
+        std::any_of(nodes.begin(), nodes.end(), [](const graph::Node& node) {
+          return node.recompute_segment >= 0;
+        });
+    const int whole = whole_samples > 0 ? whole_samples : most_samples;
+    const int samples = std::min(most_samples, whole);
+    if (spares || 2 * bytes_of({}, samples).peak <= room_bytes(whole))
+      return std::nullopt;
+    return graph::choose_recompute(*model.program, samples).program;
+  }
+
   const ParityReference& plain_and_exact(int threads) {
-    if (!reference) {
-      plan::Setting setting;
-      setting.threads = threads;
-      ParityReference made;
-      for (const int nudge : {0, 1, 2})
-        made.plain.push_back(computed(setting, nudge));
-      setting.precision = plan::Precision::fp64;
-      try {
-        made.exact = computed(setting);
-      } catch (const std::exception&) {
-        made.exact = made.plain.front(); // a task of floats only
-      }
-      reference = std::move(made);
+    if (reference) return *reference;
+    std::optional<graph::Program> as_it_runs;
+    if (auto spares = sparing_program()) {
+      as_it_runs = std::exchange(model.program, std::move(spares));
     }
+    ParityReference made;
+    try {
+      made = computed_reference(threads);
+    } catch (...) {
+      if (as_it_runs) model.program = std::move(as_it_runs);
+      throw;
+    }
+    if (as_it_runs) model.program = std::move(as_it_runs);
+    reference = std::move(made);
     return *reference;
+  }
+
+  ParityReference computed_reference(int threads) {
+    plan::Setting plain;
+    plain.threads = threads;
+    plan::Setting exact = plain;
+    exact.precision = plan::Precision::fp64;
+    ParityReference made;
+    try {
+      made.exact = computed(exact);
+    } catch (const std::exception&) {
+      made.exact = computed(plain); // a task of floats only
+    }
+    for (const int nudge : {0, 1, 2})
+      made.own =
+          std::max(made.own, own_error(computed(plain, nudge), made.exact));
+    return made;
   }
 };
 
@@ -212,11 +312,21 @@ class EngineTrial final : public plan::Trial {
         setting_(std::move(setting)),
         engine_(ground_->engine(setting_)) {}
 
-  void step() override try { ground_->step(*engine_, setting_); } catch (...) {
+  ~EngineTrial() override {
+    engine_.reset();
+    memory::release_cached(setting_.device);
+  }
+
+  void step() override try {
+    if (engine_ == nullptr) engine_ = ground_->engine(setting_);
+    ground_->step(*engine_, setting_);
+  } catch (...) {
     rethrow_as_memory();
   }
 
+  // With engines of its own: this one's memory goes first.
   plan::Parity parity() override try {
+    engine_.reset();
     const ParityReference& reference =
         ground_->plain_and_exact(setting_.threads);
     return compare(ground_->computed(setting_), reference, setting_.precision);
@@ -230,7 +340,9 @@ class EngineTrial final : public plan::Trial {
   std::unique_ptr<Engine> engine_;
 };
 
-std::shared_ptr<ScratchRuns> ground_of(const PlanRequest& request) {
+std::shared_ptr<ScratchRuns> ground_of(
+    const PlanRequest& request,
+    const plan::Candidates* candidates = nullptr) {
   auto ground = std::make_shared<ScratchRuns>();
   ground->config = request.config;
   ground->config.train.clip = 0; // gradients are compared as they are
@@ -245,13 +357,23 @@ std::shared_ptr<ScratchRuns> ground_of(const PlanRequest& request) {
   ground->data.host = request.data.host;
   ground->data.train = request.data.train;
   ground->data.train_samples = request.data.train_samples;
+  ground->bytes_of = request.bytes_of;
+  if (candidates != nullptr) {
+    ground->settings = candidates->settings;
+    ground->standard = candidates->standard();
+  }
   return ground;
 }
 
 class EngineRig final : public plan::Rig {
  public:
-  explicit EngineRig(const PlanRequest& request)
-      : ground_(ground_of(request)), seconds_(request.config.plan.seconds) {}
+  EngineRig(const PlanRequest& request, const plan::Candidates& candidates)
+      : ground_(ground_of(request, &candidates)),
+        seconds_(request.config.plan.seconds) {}
+
+  int most_open() const override {
+    return ground_->most_open;
+  }
 
   std::string note() const override {
     return ground_->note;
@@ -307,8 +429,10 @@ std::function<std::uint64_t(int)> peak_of_steps(
   };
 }
 
-std::shared_ptr<plan::Rig> make_rig(const PlanRequest& request) {
-  return std::make_shared<EngineRig>(request);
+std::shared_ptr<plan::Rig> make_rig(
+    const PlanRequest& request,
+    const plan::Candidates& candidates) {
+  return std::make_shared<EngineRig>(request, candidates);
 }
 
 } // namespace temper::train

@@ -101,19 +101,35 @@ Item eval_item(const Computed& candidate, const ParityReference& reference) {
   return item;
 }
 
+std::vector<Item> items_of(
+    const Computed& candidate,
+    const ParityReference& reference) {
+  std::vector<Item> items;
+  add_all(items, &Computed::gradients, candidate, reference);
+  add_all(items, &Computed::statistics, candidate, reference);
+  items.push_back(eval_item(candidate, reference));
+  return items;
+}
+
 } // namespace
+
+double own_error(const Computed& plain, const Computed& exact) {
+  ParityReference reference;
+  reference.exact = exact;
+  double worst = 0;
+  for (const Item& item : items_of(plain, reference))
+    worst = std::max(worst, item.off);
+  return worst;
+}
 
 plan::Parity compare(
     const Computed& candidate,
     const ParityReference& reference,
     config::Precision precision) {
   const Allowance allowance = allowance_of(precision);
-  std::vector<Item> items;
-  add_all(items, &Computed::gradients, candidate, reference);
-  add_all(items, &Computed::statistics, candidate, reference);
-  items.push_back(eval_item(candidate, reference));
+  const std::vector<Item> items = items_of(candidate, reference);
   // Where it jumps is chance too: what one layer shows, any may.
-  double worst_own = 0;
+  double worst_own = reference.own;
   for (const Item& item : items)
     worst_own = std::max(worst_own, item.own);
   plan::Parity made;

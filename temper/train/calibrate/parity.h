@@ -26,7 +26,11 @@ struct Computed {
 struct ParityReference {
   std::vector<Computed> plain; // contiguous float32 on the CPU
   Computed exact; // the inputs as they are, in float64
+  double own = 0; // the largest error of those whose numbers are gone
 };
+
+// The largest error of a plain float32 step, relative.
+double own_error(const Computed& plain, const Computed& exact);
 
 plan::Parity compare(
     const Computed& candidate,

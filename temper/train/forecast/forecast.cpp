@@ -17,16 +17,18 @@ namespace {
 
 using memory::Forecast;
 
-StepMemory step_memory(const ForecastRequest& request) {
+// `trials`: convolutions are run to find out what they take.
+StepMemory step_memory(const ForecastRequest& request, bool trials) {
   StepMemoryOptions options;
   options.task = request.facts.task;
   options.loss = request.facts.loss;
   options.device = request.setting.device;
   options.bytes = request.layout.bytes;
   options.channels_last = request.setting.layout == plan::Layout::channels_last;
+  options.fused = request.setting.kernels == plan::Kernels::fused;
   options.threads = request.setting.threads;
   options.libtorch = request.machine.libtorch.version;
-  options.convolution_bytes = convolution_bytes;
+  if (trials) options.convolution_bytes = convolution_bytes;
   return StepMemory(*request.model.program, request.config, options);
 }
 
@@ -46,7 +48,7 @@ Forecast unknown(
 Forecast from_graph(
     const ForecastRequest& request,
     const memory::GovernorOptions& options) try {
-  const StepMemory memory = step_memory(request);
+  const StepMemory memory = step_memory(request, true);
   const auto at = [&](int at_once) {
     return memory.at(
         options.batch,
@@ -179,6 +181,16 @@ Forecast forecast_run(const ForecastRequest& request) {
   if (made.at_once < made.batch && options.batch_norm && options.group <= 1)
     made.why += cat(". ", memory::batch_norm_note());
   return made;
+}
+
+StepPeak peak_of_step(const ForecastRequest& request, int samples) try {
+  if (!request.model.program) return {};
+  const StepBytes parts = step_memory(request, false).at(samples, samples);
+  return {
+      parts.parameters + parts.gradients + parts.optimizer + parts.average,
+      parts.peak()};
+} catch (const Error&) {
+  return {}; // the run itself will say what is wrong
 }
 
 } // namespace temper::train

@@ -45,4 +45,12 @@ EngineFacts facts_before(const config::Config& config, const RunData& data);
 
 memory::Forecast forecast_run(const ForecastRequest& request);
 
+// Bytes of tensors of a step that computes all of so many samples at once, by
+// the graph alone: those that stay between steps, and the peak. 0: not known.
+struct StepPeak {
+  std::uint64_t state_bytes = 0;
+  std::uint64_t peak_bytes = 0;
+};
+StepPeak peak_of_step(const ForecastRequest& request, int samples);
+
 } // namespace temper::train

@@ -6,8 +6,7 @@
 #include "temper/base/error.h"
 #include "temper/base/text.h"
 #include "temper/config/choices.h"
-#include "temper/graph/cost/liveness.h"
-#include "temper/graph/infer/infer.h"
+#include "temper/graph/fuse/fusion.h"
 #include "temper/graph/ir/weights.h"
 #include "temper/graph/op/effects.h"
 #include "temper/graph/pass/edit.h"
@@ -122,6 +121,24 @@ std::uint64_t kept_aside(const Graph& graph, const graph::Program& program) {
   return bytes;
 }
 
+// The groups that the executor hands to temper's kernels: on a CPU, and without
+// BatchNorm that is normalised in groups of samples.
+std::vector<graph::Fusion> groups_of(
+    const Graph& graph,
+    const config::Config& config,
+    const StepMemoryOptions& options) {
+  if (!options.fused || !machine::is_cpu(options.device)) return {};
+  std::vector<graph::Fusion> groups = graph::find_fusions(graph).groups;
+  if (config.model.bn_group > 0)
+    std::erase_if(groups, [&](const graph::Fusion& group) {
+      return std::any_of(
+          group.nodes.begin(), group.nodes.end(), [&](std::size_t node) {
+            return graph::is_batch_norm(graph.nodes[node]);
+          });
+    });
+  return groups;
+}
+
 } // namespace
 
 StepMemory::StepMemory(
@@ -129,6 +146,7 @@ StepMemory::StepMemory(
     const config::Config& config,
     const StepMemoryOptions& options)
     : graph_(graph::switch_mode(program, true).program.graph),
+      groups_(groups_of(graph_, config, options)),
       config_(config),
       options_(options),
       scores_(first_output(graph_)) {
@@ -195,10 +213,9 @@ void StepMemory::add_grouping(
           known.tensors.at(graph::values_made(graph_.nodes[i]).front()));
 }
 
-StepBytes StepMemory::at(int batch, int at_once) const {
-  const int slice = at_once > 0 ? std::min(at_once, batch) : batch;
-  const auto symbols = graph::bind_batch(graph_, slice);
-  const auto known = graph::infer(graph_, symbols);
+graph::LivenessOptions StepMemory::liveness_options(
+    const graph::Inferred& known,
+    int slice) const {
   graph::LivenessOptions how;
   const bool cpu = machine::is_cpu(options_.device);
   const auto version = parse_version(options_.libtorch);
@@ -207,12 +224,21 @@ StepBytes StepMemory::at(int batch, int at_once) const {
   how.adds_in_place = version && *version >= Version{2, 0, 0};
   how.threads = cpu ? options_.threads : 0;
   how.channels_last = cpu && options_.channels_last;
+  how.groups = groups_;
   if (cpu) how.convolution_bytes = options_.convolution_bytes;
   how.scratch_bytes.resize(graph_.nodes.size(), 0);
   if (!scores_.empty())
     how.scratch_bytes.back() =
         counting_bytes(options_.task, known.tensors.at(scores_));
   add_grouping(known, slice, how.scratch_bytes);
+  return how;
+}
+
+StepBytes StepMemory::at(int batch, int at_once) const {
+  const int slice = at_once > 0 ? std::min(at_once, batch) : batch;
+  const auto symbols = graph::bind_batch(graph_, slice);
+  const auto known = graph::infer(graph_, symbols);
+  graph::LivenessOptions how = liveness_options(known, slice);
   // The first slice's gradients come one by one; they are there in the others.
   how.keep_gradients = true;
   const auto first = graph::liveness(graph_, known, symbols, how);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "temper/config/config.h"
-#include "temper/graph/cost/convolution_case.h"
+#include "temper/graph/cost/liveness.h"
 #include "temper/graph/infer/infer.h"
 #include "temper/graph/ir/program.h"
 
@@ -20,6 +20,7 @@ struct StepMemoryOptions {
   std::string device = "cpu";
   bool bytes = false; // images come as bytes and become floats
   bool channels_last = false; // images and filters, in the model
+  bool fused = false; // temper's kernels compute what they can
   int threads = 2; // that compute
   std::string libtorch; // its version; empty: as the oldest
   // The bytes that convolutions take on the CPU; empty: by rule.
@@ -53,6 +54,9 @@ class StepMemory {
   StepBytes at(int batch, int at_once) const;
 
  private:
+  graph::LivenessOptions liveness_options(
+      const graph::Inferred& known,
+      int slice) const;
   std::uint64_t batch_bytes(const graph::Inferred& known, int batch, int slice)
       const;
   void add_grouping(
@@ -61,6 +65,7 @@ class StepMemory {
       std::vector<std::int64_t>& scratch_bytes) const;
 
   graph::Graph graph_; // with the loss behind it
+  std::vector<graph::Fusion> groups_; // that temper's kernels compute
   config::Config config_;
   StepMemoryOptions options_;
   std::string scores_; // the model's output; empty: none

@@ -116,28 +116,68 @@ plan::Measuring measuring_of(const RunRequest& request, bool dry) {
   return measuring;
 }
 
-// Settings are measured with as many samples at once as will fit.
+// Before there is an engine.
+memory::Forecast forecast_in(
+    const RunRequest& request,
+    const RunParts& parts,
+    const plan::Setting& setting) {
+  return forecast_run(
+      {request.config,
+       request.machine,
+       parts.model,
+       facts_before(request.config, parts.data),
+       setting,
+       {},
+       budget_of(request.config, request.machine, setting.device, 0)});
+}
+
+// Settings are measured with as many samples at once as will fit with the
+// likely one: fewer are the last resort, after kernels that keep less.
 config::Config with_size_that_fits(
     const RunRequest& request,
-    const RunParts& parts) {
+    const RunParts& parts,
+    const plan::Setting& likely) {
   config::Config config = request.config;
   if (!parts.model.program || config.memory.micro_batch ||
       parts.model.fixed_batch > 0)
     return config;
-  const std::string device = config.device == "auto" ? "cpu" : config.device;
-  plan::Setting setting;
-  setting.device = device;
-  const memory::Forecast forecast = forecast_run(
-      {config,
-       request.machine,
-       parts.model,
-       facts_before(config, parts.data),
-       setting,
-       {},
-       budget_of(config, request.machine, device, 0)});
+  const memory::Forecast forecast = forecast_in(request, parts, likely);
   if (forecast.at_once < forecast.batch)
     config.memory.micro_batch = forecast.at_once;
   return config;
+}
+
+// What the plan asks of the forecast, where there is a graph and a CPU.
+void let_it_forecast(
+    const RunRequest& request,
+    const RunParts& parts,
+    PlanRequest& planned) {
+  if (!parts.model.program) return;
+  planned.fits = [&](const plan::Setting& setting) {
+    if (request.config.memory.micro_batch || parts.model.fixed_batch > 0)
+      return true;
+    const auto batch = static_cast<int>(
+        request.config.train.batch * request.config.train.accumulate);
+    const std::uint64_t peak = planned.bytes_of(setting, batch).peak;
+    const std::uint64_t budget =
+        budget_of(request.config, request.machine, setting.device, 0).bytes;
+    // Far from the budget the exact figure does not matter.
+    if (peak > 0 && (budget == 0 || peak < budget / 2)) return true;
+    const memory::Forecast made = forecast_in(request, parts, setting);
+    return made.at_once == made.batch;
+  };
+  planned.bytes_of = [&](const plan::Setting& setting, int samples) {
+    const StepPeak made = peak_of_step(
+        {planned.config,
+         request.machine,
+         parts.model,
+         facts_before(request.config, parts.data),
+         setting,
+         {},
+         {}},
+        samples);
+    return SettingBytes{made.state_bytes, made.peak_bytes};
+  };
 }
 
 // Without a wish of the config's, which is about tensors.
@@ -251,9 +291,9 @@ RunParts prepare(const RunRequest& request, const ResumePoint* from, bool dry) {
   apply_recompute(parts.model, config, request.machine.memory.usable_bytes());
   if (from != nullptr && from->snapshot)
     take_weights(parts.model, from->snapshot->tensors);
-  const config::Config measured = with_size_that_fits(request, parts);
   // A run that goes on keeps its settings: others would give other bits.
-  const PlanRequest planned{
+  config::Config measured = config;
+  PlanRequest planned{
       measured,
       request.machine,
       parts.model,
@@ -265,6 +305,10 @@ RunParts prepare(const RunRequest& request, const ResumePoint* from, bool dry) {
       measuring_progress(request),
       load,
       measuring_of(request, dry)};
+  let_it_forecast(request, parts, planned);
+  if (!from || !from->settings)
+    measured =
+        with_size_that_fits(request, parts, settings_of(planned).standard());
   if (!from || !from->settings) parts.plan_memory = plan_memory(planned);
   const plan::Plan settings =
       from && from->settings ? *from->settings : plan_settings(planned);

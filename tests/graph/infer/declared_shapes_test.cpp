@@ -56,7 +56,9 @@ void expect_declared(const Graph& graph, const Symbols& symbols) {
 // How views lie over their base; strides of sizes of 1 mean nothing.
 void expect_declared_strides(const Graph& graph, const Symbols& symbols) {
   const Inferred known = infer_by_rules(graph, symbols);
-  const StorageMap places = place(graph, known, symbols, true);
+  PlacedValues attention;
+  attention.fused_attention = true;
+  const StorageMap places = place(graph, known, symbols, attention);
   for (const auto& [name, lay] : places.values) {
     const TensorMeta& meta = graph.tensors.at(name);
     for (std::size_t i = 0; i < meta.sizes.size(); ++i)

@@ -45,6 +45,11 @@ class Calibration : public ::testing::Test {
         [] { return machine::Load{.cores = 2, .usable = 2}; }};
   }
 
+  std::shared_ptr<plan::Rig> rig() {
+    const PlanRequest asked = request();
+    return make_rig(asked, settings_of(asked));
+  }
+
   tests::TempFolder folder_;
   config::Config config_;
   machine::Machine machine_ = machine::probe(".");
@@ -86,7 +91,7 @@ TEST_F(Calibration, MeasuresARunWithAFrozenPart) {
   ASSERT_FALSE(plan.tried.empty());
   EXPECT_TRUE(plan.tried.front().step_s) << plan.tried.front().why;
   const auto parity =
-      make_rig(request())
+      rig()
           ->open({"cpu", plan::Layout::channels_last, 1, plan::Precision::fp32})
           ->parity();
   EXPECT_TRUE(parity.agrees) << parity.parameter;
@@ -94,9 +99,9 @@ TEST_F(Calibration, MeasuresARunWithAFrozenPart) {
 
 TEST_F(Calibration, AStepThatTakesLongIsMeasuredOnAPartOfABatch) {
   const auto note = [&] {
-    const auto rig = make_rig(request());
-    rig->open({"cpu", plan::Layout::contiguous, 1, plan::Precision::fp32});
-    return rig->note();
+    const auto made = rig();
+    made->open({"cpu", plan::Layout::contiguous, 1, plan::Precision::fp32});
+    return made->note();
   };
   config_.plan.seconds = 3600;
   EXPECT_EQ(note(), "");
@@ -111,7 +116,7 @@ TEST_F(Calibration, AStepThatTakesLongIsMeasuredOnAPartOfABatch) {
 // away, and the gate says so; a plain one passes.
 TEST_F(Calibration, EverySettingOfTheCpuPassesTheGate) {
   if (tests::bf16_is_kept_from_onednn()) GTEST_SKIP() << tests::kNoBf16;
-  const auto deep = make_rig(request());
+  const auto deep = rig();
   EXPECT_TRUE(
       deep->open({"cpu", plan::Layout::channels_last, 1, plan::Precision::fp32})
           ->parity()
@@ -122,7 +127,7 @@ TEST_F(Calibration, EverySettingOfTheCpuPassesTheGate) {
           .agrees);
   config_.model.name = "cnn";
   config_.model.stem = "";
-  const auto rig = make_rig(request());
+  const auto made = rig();
   for (const auto layout :
        {plan::Layout::contiguous, plan::Layout::channels_last})
     for (const auto precision :
@@ -184,7 +189,7 @@ TEST_F(Calibration, ASettingWithOtherGradientsIsRejectedByName) {
     if (!asked.channels_last) return right;
     return std::make_unique<Wrong>(std::move(right));
   };
-  const auto rig = make_rig(request());
+  const auto made = rig();
   const auto parity =
       rig->open({"cpu", plan::Layout::channels_last, 1, plan::Precision::fp32})
           ->parity();

@@ -127,15 +127,56 @@ TEST_F(Budgets, WithRoomTheWholeBatchIsComputedAtOnce) {
   EXPECT_EQ(told.forecast.count("at_once"), 16);
 }
 
-// What temper's own kernels take is less than what the forecast counts, which
-// is that of LibTorch's operators.
 TEST_F(Budgets, TheForecastIsHeldAgainstTheFirstEpoch) {
-  config_.kernels = "stock";
-  const Told told = run();
-  ASSERT_EQ(told.check.kind, "forecast_check");
-  EXPECT_LE(std::abs(*told.check.number("error")), 0.05)
-      << *told.check.count("forecast_bytes") << " "
-      << *told.check.count("measured_bytes");
+  for (const char* kernels : {"fused", "stock"}) {
+    config_.kernels = kernels;
+    const Told told = run();
+    ASSERT_EQ(told.check.kind, "forecast_check");
+    EXPECT_LE(std::abs(*told.check.number("error")), 0.05)
+        << kernels << ": " << *told.check.count("forecast_bytes") << " "
+        << *told.check.count("measured_bytes");
+  }
+}
+
+// Kernels that keep less come before smaller slices of the batch.
+TEST_F(Budgets, FusedKernelsAreUsedBeforeABatchIsCut) {
+  config_.data.source = "synthetic:images=96,size=64,classes=4";
+  config_.train.batch = 32;
+  config_.layout = "auto";
+  const auto whole = [&](const char* kernels) {
+    config_.kernels = kernels;
+    return whole_bytes();
+  };
+  const std::uint64_t fused = whole("fused");
+  const std::uint64_t stock = whole("stock");
+  ASSERT_LT(fused, stock * 3 / 4);
+  config_.memory.budget.bytes = (fused + stock) / 2;
+  EXPECT_LT(plan_run(request()).forecast.at_once, 32);
+  config_.kernels = "auto";
+  const RunOverview plan = plan_run(request());
+  EXPECT_EQ(plan.forecast.at_once, 32);
+  EXPECT_EQ(plan.settings.kernels.value, "fused");
+}
+
+// Settings are compared, and gradients with float64's, in no more memory than
+// the run takes itself; LibTorch's operators take twice as much.
+TEST_F(Budgets, PlanningTakesNoMoreMemoryThanTheRun) {
+  config_.data.source = "synthetic:images=6400,size=128,classes=4";
+  config_.model.width = 0.5;
+  config_.train.batch = 64;
+  config_.train.max_steps = 100;
+  config_.layout = "auto";
+  config_.plan.seconds = 60;
+  memory::install_cpu_allocator();
+  memory::trim_cpu_pool();
+  const std::uint64_t before = memory::cpu_usage().live_bytes;
+  memory::reset_cpu_peak();
+  const RunOverview plan = plan_run(request());
+  const std::uint64_t peak = memory::cpu_usage().peak_bytes - before;
+  ASSERT_GT(plan.forecast.peak_bytes, std::uint64_t{128} << 20);
+  ASSERT_EQ(plan.settings.kernels.value, "fused");
+  RecordProperty("planning", cat(peak, " of ", plan.forecast.peak_bytes));
+  EXPECT_LT(peak, plan.forecast.peak_bytes * 11 / 10);
 }
 
 // Ordinary memory, which the CPU's allocator does not see: as much as two good

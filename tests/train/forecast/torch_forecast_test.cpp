@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include "temper/base/text.h"
+#include "temper/graph/cost/liveness.h"
+#include "temper/graph/fuse/fusion.h"
 #include "temper/libtorch/facts.h"
 #include "temper/libtorch/sim/sim.h"
 #include "temper/libtorch/torch/device_name.h"
@@ -28,24 +30,27 @@ struct ForecastCase {
   double ema = 0;
   std::string stem = "";
   bool channels_last = false;
+  bool fused = false;
 };
 
 // The name of the test, in GoogleTest's lists.
 void PrintTo(const ForecastCase& each, std::ostream* out) {
   *out << each.name << " " << each.batch << "/" << each.at_once << " "
-       << each.optimizer;
+       << each.optimizer << (each.channels_last ? " channels_last" : "")
+       << (each.fused ? " fused" : "");
 }
 
-struct Setup {
+struct Prepared {
   Sample sample;
   std::unique_ptr<Samples> batch;
 };
 
-Setup set_up(const ForecastCase& each) {
-  Setup made;
+Prepared set_up(const ForecastCase& each) {
+  Prepared made;
   Sample& sample = made.sample;
   sample.config = sgd();
   sample.channels_last = each.channels_last;
+  sample.fused = each.fused;
   sample.config.optimizer.name = each.optimizer;
   sample.config.optimizer.weight_decay = each.decay;
   sample.config.train.ema = each.ema;
@@ -71,7 +76,12 @@ Setup set_up(const ForecastCase& each) {
   sample.zoo.channels = 3;
   sample.zoo.stem = each.stem;
   if (each.name == "mlp") sample.zoo.widths = {512};
-  made.batch = std::make_unique<Samples>(images(each.batch, 3, each.size, 10));
+  Samples batch = images(each.batch, 3, each.size, 10);
+  if (each.fused && each.channels_last) { // as the loader lays them out
+    sample.plan.channels_last = true;
+    batch = {batch.inputs.permute({0, 2, 3, 1}).contiguous(), batch.labels};
+  }
+  made.batch = std::make_unique<Samples>(std::move(batch));
   return made;
 }
 
@@ -91,7 +101,7 @@ struct Found {
 Found measure(const ForecastCase& each, const std::string& device) {
   memory::install_cpu_allocator();
   libtorch::sim::install(); // before the first backward pass
-  Setup made = set_up(each);
+  Prepared made = set_up(each);
   made.sample.plan.device = libtorch::device_of(device);
   const std::uint64_t before = memory::tensor_usage(device).live_bytes;
   const auto engine = made.sample.engine();
@@ -111,6 +121,7 @@ Found measure(const ForecastCase& each, const std::string& device) {
   options.threads = at::get_num_threads();
   options.libtorch = libtorch::facts().version;
   options.channels_last = each.channels_last;
+  options.fused = each.fused;
   options.convolution_bytes = convolution_bytes;
   found.parts =
       StepMemory(model::build(made.sample.zoo), made.sample.config, options)
@@ -173,6 +184,83 @@ INSTANTIATE_TEST_SUITE_P(
         ForecastCase{"mlp", 32, 0, 32, "sgd", 0.1},
         ForecastCase{"gpt_tiny", 8},
         ForecastCase{"gpt_tiny", 8, 2, 0, "adamw", 0.1}));
+
+// With temper's kernels each group keeps what its op keeps, and nothing else.
+class FusedForecasts : public testing::TestWithParam<ForecastCase> {};
+
+TEST_P(FusedForecasts, AreWithinFivePercentOfWhatTheCpuHandedOut) {
+  const Found found = measure(GetParam(), "cpu");
+  RecordProperty("memory", told(found));
+  EXPECT_LE(std::abs(found.error()), 0.05) << told(found);
+}
+
+// The most that values of a forward pass take at once when nothing is kept.
+TEST_P(FusedForecasts, OfEvaluationsAreWithinFivePercentToo) {
+  memory::install_cpu_allocator();
+  const Prepared made = set_up(GetParam());
+  const auto module = made.sample.module();
+  module->set_training(false);
+  if (made.sample.channels_last)
+    for (const auto& each : module->parameters())
+      if (each.tensor.dim() == 4)
+        each.tensor.set_data(
+            each.tensor.contiguous(at::MemoryFormat::ChannelsLast));
+  at::Tensor inputs = made.batch->inputs;
+  if (made.sample.plan.channels_last) inputs = inputs.permute({0, 3, 1, 2});
+  const at::NoGradGuard no_grad;
+  module->forward({inputs}); // what is made once is there
+  memory::reset_cpu_peak();
+  const std::uint64_t before = memory::cpu_usage().live_bytes;
+  module->forward({inputs});
+  const auto measured =
+      static_cast<double>(memory::cpu_usage().peak_bytes - before);
+  const graph::Graph& graph = *module->graph();
+  const auto symbols = graph::bind_batch(graph, GetParam().batch);
+  graph::LivenessOptions how;
+  how.channels_last = GetParam().channels_last;
+  how.groups = graph::find_fusions(graph).groups;
+  const graph::Liveness life =
+      graph::liveness(graph, graph::infer(graph, symbols), symbols, how);
+  const auto forecast = static_cast<double>(life.eval.bytes - life.input_bytes);
+  RecordProperty("memory", cat(forecast, " ", measured));
+  EXPECT_LE(std::abs(forecast / measured - 1), 0.05)
+      << "forecast " << forecast << ", measured " << measured << " at "
+      << graph.nodes[life.eval.node].op;
+}
+
+std::vector<ForecastCase> fused_cases() {
+  std::vector<ForecastCase> all;
+  for (const bool channels_last : {true, false})
+    for (ForecastCase each :
+         {ForecastCase{"mobilenet_v2", 8},
+          ForecastCase{"mobilenet_v2", 8, 2},
+          ForecastCase{"mobilenet_v2", 4, 0, 96},
+          ForecastCase{"resnet18", 8},
+          ForecastCase{"resnet18", 8, 2},
+          ForecastCase{"resnet18", 64, 0, 32, "sgd", 0, 0, "cifar"},
+          ForecastCase{"resnet18", 4, 0, 96},
+          ForecastCase{"resnet50", 4, 0, 64},
+          ForecastCase{"cnn", 32},
+          ForecastCase{"cnn", 32, 8},
+          ForecastCase{"vit_tiny", 8},
+          ForecastCase{"vit_tiny", 64}}) {
+      each.channels_last = channels_last;
+      all.push_back(each);
+    }
+  all.push_back({"mlp", 32});
+  all.push_back({"mlp", 512, 8, 32, "adamw", 0.1});
+  all.push_back({"gpt_tiny", 8});
+  all.push_back({"gpt_tiny", 64});
+  all.push_back({"gpt_tiny", 8, 2, 0, "adamw", 0.1});
+  for (ForecastCase& each : all)
+    each.fused = true;
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    OfTheZoo,
+    FusedForecasts,
+    testing::ValuesIn(fused_cases()));
 
 } // namespace
 } // namespace temper::train

@@ -67,9 +67,13 @@ struct Sample {
   std::int64_t classes = 3;
   config::Precision precision = config::Precision::fp32;
   bool channels_last = false;
+  bool fused = false;
 
   std::shared_ptr<model::GraphModule> module() const {
-    return std::make_shared<model::GraphModule>(model::build(zoo));
+    model::ExecutorOptions options;
+    options.fuse = fused;
+    return std::make_shared<model::GraphModule>(
+        model::build(zoo), std::move(options));
   }
   std::unique_ptr<Engine> engine(std::unique_ptr<Task> task) const {
     TorchEngineParts parts;

@@ -1,0 +1,217 @@
+#include "temper/graph/fuse/fused_takes.h"
+
+#include <algorithm>
+
+namespace temper::graph {
+namespace {
+
+constexpr std::int64_t kFewChannels = 4; // whose patches are no burden
+constexpr std::int64_t kLargestPatch = 7;
+constexpr std::int64_t kMostTaps = 16; // of a gathered window's side
+constexpr std::int64_t kMostPooledChannels = 16;
+constexpr std::size_t kPerLayer = 5; // inputs of a convolution and its norm
+
+using Pair = std::array<std::int64_t, 2>;
+
+bool both(const Pair& pair, std::int64_t value) {
+  return pair[0] == value && pair[1] == value;
+}
+
+bool is_square(const FusedConvolution& of) {
+  return both(of.dilation, 1) && of.kernel[0] == of.kernel[1] &&
+      of.stride[0] == of.stride[1] && of.padding[0] == of.padding[1];
+}
+
+bool is_depthwise_way(const FusedConvolution& of, std::int64_t channels) {
+  const std::int64_t kernel = of.kernel[0];
+  return is_square(of) && of.groups == channels && of.groups > 1 &&
+      (kernel == 3 || kernel == 5) && of.padding[0] == (kernel - 1) / 2 &&
+      (of.stride[0] == 1 || of.stride[0] == 2);
+}
+
+bool is_rows_way(const FusedConvolution& of, std::int64_t channels) {
+  if (!is_square(of) || of.groups != 1 || of.stride[0] < 1) return false;
+  if (of.kernel[0] == 1) return of.padding[0] == 0;
+  return channels <= kFewChannels && of.kernel[0] <= kLargestPatch &&
+      of.padding[0] < of.kernel[0];
+}
+
+bool follows_norm(FusedActivation act) {
+  return act != FusedActivation::kGelu && act != FusedActivation::kGeluTanh;
+}
+
+class GroupShapes {
+ public:
+  GroupShapes(const Fusion& fusion, const Inferred& known)
+      : fusion_(fusion), known_(known) {}
+
+  bool has(std::size_t input) const {
+    return input < fusion_.inputs.size() && !fusion_.inputs[input].empty();
+  }
+  const Ints& sizes(std::size_t input) const {
+    return known_.tensors.at(fusion_.inputs[input]).sizes;
+  }
+  // Floats, and some of them.
+  bool plain() const {
+    return std::all_of(
+        fusion_.inputs.begin(),
+        fusion_.inputs.end(),
+        [&](const std::string& value) {
+          if (value.empty()) return true;
+          const auto found = known_.tensors.find(value);
+          return found != known_.tensors.end() &&
+              found->second.dtype == DType::kFloat32 &&
+              std::none_of(
+                     found->second.sizes.begin(),
+                     found->second.sizes.end(),
+                     [](std::int64_t size) { return size == 0; });
+        });
+  }
+
+ private:
+  const Fusion& fusion_;
+  const Inferred& known_;
+};
+
+// By windows, gathered or transformed.
+bool gathers(const FusedConvolution& of, const Ints& x, const Ints& weight) {
+  if (of.groups != 1 || !both(of.dilation, 1) || x.size() != 4 ||
+      weight.size() != 4 || x[1] != weight[1])
+    return false;
+  for (std::size_t i : {0, 1})
+    if (of.stride[i] < 1 || of.padding[i] < 0 || weight[2 + i] > kMostTaps ||
+        x[2 + i] + 2 * of.padding[i] < weight[2 + i])
+      return false;
+  return true;
+}
+
+bool convolves(const FusedConvolution& of, const Ints& x, const Ints& weight) {
+  if (x.size() != 4 || weight.size() != 4) return false;
+  const FusedWay way = way_of(of, x[1]);
+  if (way == FusedWay::kOther) return gathers(of, x, weight);
+  if (weight[2] != of.kernel[0] || weight[3] != of.kernel[1]) return false;
+  if (way == FusedWay::kDepthwise) return weight[0] == x[1] && weight[1] == 1;
+  const std::int64_t reach = of.kernel[0] - 2 * of.padding[0];
+  return weight[1] == x[1] && x[2] >= reach && x[3] >= reach;
+}
+
+// One row has no variance.
+bool normalises(const FusedNorm& norm, const Ints& sizes) {
+  return !norm.training || sizes[0] * sizes[2] * sizes[3] > 1;
+}
+
+bool conv_norm_act(const Fusion& fusion, const GroupShapes& shapes) {
+  const FusedConvolution& of = fusion.convolutions.front();
+  if (!follows_norm(fusion.act) ||
+      !convolves(of, shapes.sizes(0), shapes.sizes(1)))
+    return false;
+  const Ints made = convolved(of, shapes.sizes(0), shapes.sizes(1)[0]);
+  return (!shapes.has(6) || shapes.sizes(6) == made) &&
+      normalises(fusion.norms.front(), made);
+}
+
+bool inverted_residual(const Fusion& fusion, const GroupShapes& shapes) {
+  Ints sizes = shapes.sizes(0);
+  if (sizes.size() != 4) return false;
+  for (std::size_t i = 0; i < fusion.convolutions.size(); ++i) {
+    const FusedConvolution& of = fusion.convolutions[i];
+    const bool last = i + 1 == fusion.convolutions.size();
+    const Ints& weight = shapes.sizes(1 + kPerLayer * i);
+    const FusedWay way = way_of(of, sizes[1]);
+    const bool middle = of.kernel[0] != 1;
+    if (!follows_norm(last ? fusion.last_act : fusion.act) ||
+        way != (middle ? FusedWay::kDepthwise : FusedWay::kRows) ||
+        !convolves(of, sizes, weight))
+      return false;
+    sizes = convolved(of, sizes, weight[0]);
+    if (!normalises(fusion.norms[i], sizes)) return false;
+  }
+  return !fusion.residual || sizes == shapes.sizes(0);
+}
+
+bool conv_act_pool(const Fusion& fusion, const GroupShapes& shapes) {
+  const FusedConvolution& of = fusion.convolutions.front();
+  const bool known = fusion.act == FusedActivation::kRelu ||
+      fusion.act == FusedActivation::kNone;
+  if (fusion.pool != 2 || !known ||
+      !gathers(of, shapes.sizes(0), shapes.sizes(1)))
+    return false;
+  const Ints& weight = shapes.sizes(1);
+  const Ints made = convolved(of, shapes.sizes(0), weight[0]);
+  return weight[2] == 3 && weight[3] == 3 && both(of.stride, 1) &&
+      of.padding[0] == of.padding[1] && of.padding[0] <= 1 &&
+      weight[1] <= kMostPooledChannels && made[2] >= 2 && made[3] >= 2;
+}
+
+bool multiplies(const GroupShapes& shapes) {
+  const Ints& x = shapes.sizes(0);
+  const Ints& weight = shapes.sizes(1);
+  if (x.empty() || weight.size() != 2 || weight[1] != x.back()) return false;
+  Ints made = x;
+  made.back() = weight[0];
+  return !shapes.has(3) || shapes.sizes(3) == made;
+}
+
+bool attends(const GroupShapes& shapes) {
+  const Ints& q = shapes.sizes(0);
+  const Ints& k = shapes.sizes(1);
+  const Ints& v = shapes.sizes(2);
+  for (const Ints* one : {&q, &k, &v})
+    if (one->size() != 4 || (*one)[0] != q[0] || (*one)[1] != q[1])
+      return false;
+  return k[2] == v[2] && k[3] == q[3];
+}
+
+} // namespace
+
+FusedWay way_of(
+    const FusedConvolution& convolution,
+    std::int64_t input_channels) {
+  if (is_depthwise_way(convolution, input_channels))
+    return FusedWay::kDepthwise;
+  if (is_rows_way(convolution, input_channels)) return FusedWay::kRows;
+  return FusedWay::kOther;
+}
+
+Ints convolved(
+    const FusedConvolution& convolution,
+    const Ints& x,
+    std::int64_t outputs) {
+  Ints made{x[0], outputs};
+  for (std::size_t i : {0, 1})
+    made.push_back(
+        (x[2 + i] + 2 * convolution.padding[i] -
+         convolution.dilation[i] * (convolution.kernel[i] - 1) - 1) /
+            convolution.stride[i] +
+        1);
+  return made;
+}
+
+bool fused_takes(const Fusion& fusion, const Inferred& known) {
+  const GroupShapes shapes(fusion, known);
+  if (!shapes.plain()) return false;
+  switch (fusion.kind) {
+    case FusionKind::kConvolution:
+      return gathers(
+          fusion.convolutions.front(), shapes.sizes(0), shapes.sizes(1));
+    case FusionKind::kConvNormAct:
+      return conv_norm_act(fusion, shapes);
+    case FusionKind::kNormAct:
+      return follows_norm(fusion.act) && shapes.sizes(0).size() == 4 &&
+          (!shapes.has(5) || shapes.sizes(5) == shapes.sizes(0)) &&
+          normalises(fusion.norms.front(), shapes.sizes(0));
+    case FusionKind::kInvertedResidual:
+      return inverted_residual(fusion, shapes);
+    case FusionKind::kConvActPool:
+      return conv_act_pool(fusion, shapes);
+    case FusionKind::kLinear:
+      return multiplies(shapes);
+    case FusionKind::kLayerNorm:
+      return !shapes.sizes(0).empty();
+    case FusionKind::kAttention:
+      return attends(shapes);
+  }
+  return false;
+}
+
+} // namespace temper::graph
