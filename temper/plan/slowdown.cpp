@@ -95,13 +95,40 @@ std::string stall_advice(const Conditions& now, int threads) {
       "the run and go on with --resume and --set threads=1.");
 }
 
+int fewer_threads(const Conditions& now, int threads) {
+  if (threads < 2 || crowded(now).empty()) return threads;
+  const double left = now.load->usable - now.load->missing();
+  return std::clamp(static_cast<int>(left), 1, threads - 1);
+}
+
 SlowdownWatch::SlowdownWatch() : SlowdownWatch(Limits()) {}
 
-SlowdownWatch::SlowdownWatch(Limits limits, int threads)
-    : limits_(limits), threads_(threads) {}
+SlowdownWatch::SlowdownWatch(Limits limits, StepThreads threads)
+    : limits_(limits), threads_(threads), in_use_(threads.planned) {}
 
 void SlowdownWatch::reset() {
+  use_threads(in_use_);
+}
+
+void SlowdownWatch::use_threads(int count) {
   *this = SlowdownWatch(limits_, threads_);
+  in_use_ = count;
+}
+
+std::optional<SpeedChange> SlowdownWatch::back_to_plan(
+    double step_s,
+    const Conditions& now) {
+  if (in_use_ >= threads_.planned) return std::nullopt;
+  calm_ = now.load && !now.load->busy() ? calm_ + 1 : 0;
+  if (calm_ != limits_.calm_windows) return std::nullopt;
+  return SpeedChange{
+      false,
+      step_s,
+      step_s,
+      cat("the cores are free again: the run takes its ",
+          plural(threads_.planned, "thread"),
+          " back at the next checkpoint"),
+      threads_.planned};
 }
 
 std::optional<SpeedChange> SlowdownWatch::see(
@@ -112,6 +139,7 @@ std::optional<SpeedChange> SlowdownWatch::see(
     return std::nullopt;
   const double middle_s = median(window_s_);
   window_s_.clear();
+  if (auto change = back_to_plan(middle_s, now)) return change;
   if (!best_s_ || middle_s < *best_s_) {
     best_s_ = middle_s;
     at_best_ = now;
@@ -131,6 +159,7 @@ std::optional<SpeedChange> SlowdownWatch::see(
     return std::nullopt;
   told_ = true;
   const double now_s = median(slow_s_);
+  const int fewer = threads_.may_change ? fewer_threads(now, in_use_) : in_use_;
   return SpeedChange{
       true,
       *best_s_,
@@ -144,7 +173,12 @@ std::optional<SpeedChange> SlowdownWatch::see(
           "): ",
           likely_cause(at_best_, now),
           ".",
-          stall_advice(now, threads_))};
+          fewer < in_use_ ? cat(" The run goes on with ",
+                                plural(fewer, "thread"),
+                                " from the next checkpoint on: its bits do not "
+                                "depend on threads.")
+                          : stall_advice(now, in_use_)),
+      fewer < in_use_ ? fewer : 0};
 }
 
 } // namespace temper::plan

@@ -1,6 +1,7 @@
 // Notices when a run gets slow and stays slow, and says what probably did it.
-// A pure state machine over step times and gauges: the plan stays as it is, the
-// event goes into the journal.
+// A pure state machine over step times and gauges: the event goes into the
+// journal. The plan stays as it is, but for the number of threads of a run
+// whose bits do not depend on it: fewer while others use the cores, and back.
 //
 // Steps are looked at in windows of a fixed number; a window counts by its
 // median, so that single slow steps (a checkpoint, a page fault) are nothing.
@@ -47,6 +48,15 @@ struct SpeedChange {
   double before_s = 0; // a step
   double now_s = 0;
   std::string text; // one sentence, with the likely cause
+  // Threads to go on with from the next checkpoint on; 0: as many as now.
+  int threads = 0;
+};
+
+// The threads of a run's steps, and whether the run may take others: only where
+// its bits do not depend on them.
+struct StepThreads {
+  int planned = 1;
+  bool may_change = false;
 };
 
 class SlowdownWatch {
@@ -56,19 +66,26 @@ class SlowdownWatch {
     int windows = 3; // slow ones in a row
     double slow = 1.25;
     double recovered = 1.1;
+    int calm_windows = 5; // in a row, before the planned threads come back
   };
   SlowdownWatch();
-  // `threads` that a step computes with: several stall on a busy machine.
-  explicit SlowdownWatch(Limits limits, int threads = 1);
+  // Several threads stall on a busy machine.
+  explicit SlowdownWatch(Limits limits, StepThreads threads = {});
 
   // Called after every step; `now` is the latest that is known.
   std::optional<SpeedChange> see(double step_s, const Conditions& now);
   // Steps are no longer comparable with those before: another micro-batch.
   void reset();
+  // So many threads compute from now on.
+  void use_threads(int count);
 
  private:
+  std::optional<SpeedChange> back_to_plan(double step_s, const Conditions& now);
+
   Limits limits_;
-  int threads_ = 1;
+  StepThreads threads_;
+  int in_use_ = 1;
+  int calm_ = 0; // windows in a row
   std::vector<double> window_s_;
   std::optional<double> best_s_; // the fastest window so far
   Conditions at_best_;
@@ -83,5 +100,9 @@ std::string likely_cause(const Conditions& before, const Conditions& now);
 // The advice about threads that wait for one that has no core; empty where
 // there is one thread, or no such need.
 std::string stall_advice(const Conditions& now, int threads);
+
+// The threads that others leave cores for: at least one, fewer than now. The
+// number stays where others are no trouble, or there is one thread.
+int fewer_threads(const Conditions& now, int threads);
 
 } // namespace temper::plan

@@ -122,14 +122,59 @@ TEST(Slowdown, SeveralThreadsOnABusyMachineAreToldWhatToDo) {
   Conditions busy;
   busy.load = machine::Load{.others = 1.4, .cores = 2, .usable = 2};
   for (const int threads : {1, 2}) {
-    SlowdownWatch watch(SlowdownWatch::Limits(), threads);
+    SlowdownWatch watch(SlowdownWatch::Limits(), {threads, false});
     run(watch, 100, 0.1);
     const auto told = run(watch, 100, 0.4, busy);
     ASSERT_EQ(told.size(), 1U);
     EXPECT_EQ(
         told[0].text.find("--set threads=1") != std::string::npos, threads > 1)
         << told[0].text;
+    EXPECT_EQ(told[0].threads, 0) << "the run's bits would be others";
   }
+}
+
+Conditions crowded_by(double cores_used, double cores) {
+  Conditions now;
+  now.load =
+      machine::Load{.others = cores_used, .cores = cores, .usable = cores};
+  return now;
+}
+
+TEST(Slowdown, ARunWhoseBitsAllowItLeavesTheCoresToOthers) {
+  SlowdownWatch watch(SlowdownWatch::Limits(), {8, true});
+  run(watch, 100, 0.1, crowded_by(0, 8));
+  const auto told = run(watch, 100, 0.4, crowded_by(5, 8));
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0].threads, 3);
+  EXPECT_THAT(
+      told[0].text,
+      AllOf(
+          HasSubstr("goes on with 3 threads from the next checkpoint on"),
+          Not(HasSubstr("--set threads"))));
+}
+
+TEST(Slowdown, AtLeastOneThreadComputesAndOneFewerThanBefore) {
+  EXPECT_EQ(fewer_threads(crowded_by(2, 2), 2), 1);
+  EXPECT_EQ(fewer_threads(crowded_by(20, 2), 2), 1);
+  EXPECT_EQ(fewer_threads(crowded_by(4, 16), 4), 3);
+  EXPECT_EQ(fewer_threads(crowded_by(0, 2), 2), 2) << "nobody else computes";
+  EXPECT_EQ(fewer_threads(crowded_by(2, 2), 1), 1);
+}
+
+TEST(Slowdown, ThePlannedThreadsComeBackWhenTheCoresAreFreeForAWhile) {
+  SlowdownWatch watch(SlowdownWatch::Limits(), {2, true});
+  run(watch, 100, 0.1, crowded_by(0, 2));
+  ASSERT_EQ(run(watch, 100, 0.4, crowded_by(2, 2)).size(), 1U);
+  watch.use_threads(1);
+  EXPECT_THAT(run(watch, 200, 0.2, crowded_by(2, 2)), IsEmpty());
+  EXPECT_THAT(run(watch, 80, 0.2, crowded_by(0, 2)), IsEmpty());
+  EXPECT_THAT(run(watch, 20, 0.2, crowded_by(2, 2)), IsEmpty());
+  const auto told = run(watch, 400, 0.2, crowded_by(0, 2));
+  ASSERT_EQ(told.size(), 1U) << "told once, and only after several windows";
+  EXPECT_FALSE(told[0].slower);
+  EXPECT_EQ(told[0].threads, 2);
+  watch.use_threads(2);
+  EXPECT_THAT(run(watch, 400, 0.1, crowded_by(0, 2)), IsEmpty());
 }
 
 TEST(Slowdown, OnlyALaptopOfAppleMayHaveNoFan) {

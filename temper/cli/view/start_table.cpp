@@ -129,6 +129,9 @@ std::string plan_text(
   row("batch", batch_text(plan, config));
   for (const auto& [name, value] : plan::start_rows(plan.settings, details))
     row(name, value);
+  if (details && !plan.kernels.fused.empty()) row("fused", plan.kernels.fused);
+  if (details || plan.kernels.any_threads)
+    row("bits", train::bits_text(plan.kernels));
   const memory::Forecast& forecast = plan.forecast;
   if (forecast.peak_bytes > 0) row("memory", memory_text(forecast));
   if (forecast.at_once > 0 && forecast.at_once < forecast.batch &&

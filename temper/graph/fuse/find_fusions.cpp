@@ -3,10 +3,10 @@
 // the cache.
 #include <algorithm>
 
-#include "temper/base/text.h"
+#include "temper/graph/fuse/fusion_report.h"
+#include "temper/graph/fuse/kernel_rules.h"
 #include "temper/graph/fuse/layer_patterns.h"
 #include "temper/graph/fuse/transformer_pattern.h"
-#include "temper/graph/ir/node_arguments.h"
 
 namespace temper::graph {
 namespace {
@@ -121,6 +121,7 @@ std::vector<Fusion> layers_of(GraphView& view) {
       conv_norm_act_at,
       norm_act_at,
       conv_act_pool_at,
+      mean_pool_at,
       linear_at,
       layer_norm_at,
       attention_at};
@@ -138,7 +139,7 @@ std::vector<Fusion> layers_of(GraphView& view) {
 std::vector<Fusion> with_blocks(
     const GraphView& all,
     std::vector<Fusion> layers) {
-  const GraphView fresh(all.graph()); // nothing is taken in it
+  const GraphView fresh(all.graph(), all.options()); // nothing is taken in it
   const Blocks blocks(fresh, layers);
   std::set<std::size_t> merged;
   std::vector<Fusion> found;
@@ -160,52 +161,16 @@ std::vector<Fusion> with_blocks(
   return found;
 }
 
-std::string report_of(const Graph& graph, const std::vector<Fusion>& groups) {
-  std::set<std::size_t> inside;
-  std::map<FusionKind, std::int64_t> blocks;
-  for (const Fusion& group : groups) {
-    inside.insert(group.nodes.begin(), group.nodes.end());
-    ++blocks[group.kind];
-  }
-  struct Kind {
-    const char* op;
-    const char* called;
-    std::int64_t all = 0;
-    std::int64_t fused = 0;
-  };
-  Kind kinds[] = {
-      {"conv2d", "convolutions"},
-      {"batch_norm", "BatchNorm"},
-      {"linear", "linear"},
-      {"layer_norm", "LayerNorm"},
-      {"scaled_dot_product_attention", "attention"}};
-  const GraphView view(graph);
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
-    for (Kind& kind : kinds)
-      if (view.name(i) == kind.op) {
-        ++kind.all;
-        kind.fused += static_cast<std::int64_t>(inside.count(i));
-      }
-  std::vector<std::string> parts;
-  for (const Kind& kind : kinds)
-    if (kind.all > 0)
-      parts.push_back(cat(kind.fused, " of ", kind.all, " ", kind.called));
-  const auto name_blocks = [&](FusionKind kind, const char* called) {
-    if (blocks[kind] > 0)
-      parts.push_back(cat("in ", plural(blocks[kind], called)));
-  };
-  name_blocks(FusionKind::kInvertedResidual, "inverted residual");
-  name_blocks(FusionKind::kTransformerBlock, "transformer block");
-  return groups.empty() ? "" : join(parts, ", ");
-}
-
 } // namespace
 
-Fusions find_fusions(const Graph& graph) {
-  GraphView view(graph);
+Fusions find_fusions(const Graph& graph, const FusionOptions& options) {
+  GraphView view(graph, options);
   Fusions found;
   found.groups = with_blocks(view, layers_of(view));
-  found.report = report_of(graph, found.groups);
+  if (options.norms_stay_alone)
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+      if (!view.taken(i) && norm_alone_at(view, i)) found.alone.push_back(i);
+  report(view, found);
   return found;
 }
 

@@ -20,6 +20,7 @@ enum class FusionKind {
   kNormAct,
   kInvertedResidual,
   kConvActPool,
+  kMeanPool, // over height and width
   kLinear,
   kLayerNorm,
   kAttention,
@@ -65,6 +66,7 @@ struct Fusion {
   bool residual = false; // a block adds its input to its result
   double eps = 1e-5; // of a LayerNorm
   std::int64_t pool = 0; // side of a pooled cell
+  bool keeps_plane = false; // a mean over the plane leaves one of 1 x 1
   double second_eps = 1e-5; // of a transformer block's second LayerNorm
   bool causal = false;
   std::optional<double> scale; // of attention
@@ -74,15 +76,41 @@ struct Fusion {
   std::vector<Fusion> parts;
 };
 
+// Layers that are counted: "52 of 52 BatchNorm".
+struct FusedCount {
+  std::string what; // "BatchNorm"
+  std::int64_t fused = 0;
+  std::int64_t all = 0;
+};
+
+// Layers that LibTorch computes, by the reason.
+struct LeftLayers {
+  std::string why; // "dilation"
+  std::int64_t count = 0;
+};
+
 struct Fusions {
   std::vector<Fusion> groups; // by their last node
-  // "52 of 52 BatchNorm, 17 inverted residuals fused"; empty: nothing is.
+  // Nodes that kernels compute by themselves, in no group: BatchNorm over
+  // groups of samples.
+  std::vector<std::size_t> alone;
+  std::vector<FusedCount> counts;
+  std::vector<LeftLayers> left; // the most frequent first
+  // "52 of 52 convolutions, 52 of 52 BatchNorm fused, in 17 inverted residuals;
+  // 3 left to LibTorch: dilation (2), groups (1)"; empty: nothing is fused.
   std::string report;
+};
+
+struct FusionOptions {
+  // BatchNorm over groups of samples (model.bn_group) has steps of its own:
+  // a BatchNorm that trains stays out of groups.
+  bool norms_stay_alone = false;
 };
 
 // The groups of a graph, whichever mode it is in. No node is in two groups.
 // Between a group's first and last node nobody changes what it reads, and
-// nobody outside reads what it makes before its end.
-Fusions find_fusions(const Graph& graph);
+// nobody outside reads what it makes before its end. Kernels compute every
+// group: what they do not take is left out.
+Fusions find_fusions(const Graph& graph, const FusionOptions& options = {});
 
 } // namespace temper::graph

@@ -6,7 +6,8 @@
 
 namespace temper::graph {
 
-GraphView::GraphView(const Graph& graph) : graph_(graph), memory_(graph) {
+GraphView::GraphView(const Graph& graph, const FusionOptions& options)
+    : graph_(graph), options_(options), memory_(graph) {
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     for (const std::string& value : values_read(graph.nodes[i]))
       readers_[value].push_back(i);

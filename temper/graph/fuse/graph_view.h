@@ -15,10 +15,13 @@ namespace temper::graph {
 
 class GraphView {
  public:
-  explicit GraphView(const Graph& graph);
+  explicit GraphView(const Graph& graph, const FusionOptions& options = {});
 
   const Graph& graph() const {
     return graph_;
+  }
+  const FusionOptions& options() const {
+    return options_;
   }
   const Node& node(std::size_t index) const {
     return graph_.nodes[index];
@@ -56,6 +59,7 @@ class GraphView {
 
  private:
   const Graph& graph_;
+  FusionOptions options_;
   AliasMap memory_;
   std::map<std::string, std::vector<std::size_t>> readers_;
   std::set<std::string> returned_;

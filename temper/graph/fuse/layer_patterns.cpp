@@ -2,21 +2,12 @@
 
 #include <algorithm>
 
+#include "temper/graph/fuse/kernel_rules.h"
 #include "temper/graph/ir/node_arguments.h"
 #include "temper/graph/ir/op_name.h"
 
 namespace temper::graph {
 namespace {
-
-std::optional<std::array<std::int64_t, 2>> pair_of(
-    const NodeArguments& arguments,
-    const char* name,
-    std::int64_t otherwise) {
-  if (!arguments.given(name)) return std::array{otherwise, otherwise};
-  const Ints values = arguments.repeated(name, 2, Ints{otherwise, otherwise});
-  if (values.size() != 2) return std::nullopt;
-  return std::array{values[0], values[1]};
-}
 
 // A sum of two tensors of the same sizes, of which one is `value`: the other.
 std::string
@@ -78,6 +69,11 @@ void follow_norm(const GraphView& view, Fusion& fusion, std::string value) {
   }
   fusion.inputs.push_back(residual);
   fusion.output = follow_activation(view, value, fusion, fusion.act);
+  if (!follows_norm(fusion.act)) { // it stays LibTorch's
+    fusion.nodes.pop_back();
+    fusion.act = FusedActivation::kNone;
+    fusion.output = value;
+  }
   std::sort(fusion.nodes.begin(), fusion.nodes.end());
 }
 
@@ -97,44 +93,6 @@ std::optional<Fusion> if_it_can_wait(const GraphView& view, Fusion fusion) {
 }
 
 } // namespace
-
-std::optional<FusedConvolution> convolution_at(
-    const GraphView& view,
-    std::size_t index) {
-  const Node& node = view.node(index);
-  const std::string name = view.name(index);
-  if (name != "conv2d" && name != "convolution") return std::nullopt;
-  if (op_name(node.op).overload == "padding") return std::nullopt;
-  const NodeArguments arguments(node);
-  const std::string weight = arguments.tensor_name("weight");
-  if (!view.is_image(arguments.tensor_name("input")) || !view.is_image(weight))
-    return std::nullopt;
-  if (name == "convolution" && arguments.flag("transposed", false))
-    return std::nullopt;
-  const auto stride = pair_of(arguments, "stride", 1);
-  const auto padding = pair_of(arguments, "padding", 0);
-  const auto dilation = pair_of(arguments, "dilation", 1);
-  const Sizes& sizes = view.graph().meta(weight).sizes;
-  if (!stride || !padding || !dilation || !sizes[2].fixed() ||
-      !sizes[3].fixed())
-    return std::nullopt;
-  return FusedConvolution{
-      {sizes[2].value, sizes[3].value},
-      *stride,
-      *padding,
-      *dilation,
-      arguments.integer("groups", 1)};
-}
-
-std::optional<FusedNorm> norm_at(const GraphView& view, std::size_t index) {
-  if (view.name(index) != "batch_norm") return std::nullopt;
-  const NodeArguments arguments(view.node(index));
-  if (!view.is_image(arguments.tensor_name("input"))) return std::nullopt;
-  return FusedNorm{
-      arguments.real("momentum", 0.1),
-      arguments.real("eps", 1e-5),
-      uses_batch_statistics(view.node(index))};
-}
 
 FusedActivation activation_at(const GraphView& view, std::size_t index) {
   const std::string name = view.name(index);
@@ -210,23 +168,25 @@ std::optional<Fusion> conv_act_pool_at(
   const std::string active =
       follow_activation(view, fusion.output, pooled, pooled.act);
   const auto pool = view.only_reader(active);
-  if (pooled.act == FusedActivation::kRelu && pool &&
-      view.name(*pool) == "max_pool2d") {
-    const NodeArguments cells(view.node(*pool));
-    const auto side = pair_of(cells, "kernel_size", 0);
-    const auto stride = pair_of(cells, "stride", side ? (*side)[0] : 0);
-    const auto padding = pair_of(cells, "padding", 0);
-    const auto dilation = pair_of(cells, "dilation", 1);
-    if (side && side == stride && (*side)[0] == (*side)[1] &&
-        padding == std::array<std::int64_t, 2>{0, 0} &&
-        dilation == std::array<std::int64_t, 2>{1, 1} &&
-        !cells.flag("ceil_mode", false)) {
+  if (pooled.act == FusedActivation::kRelu && pool && !view.taken(*pool))
+    if (const auto side = pool_behind(view, index, *pool)) {
       pooled.nodes.push_back(*pool);
-      pooled.pool = (*side)[0];
+      pooled.pool = *side;
       pooled.output = view.result(*pool);
       if (view.can_wait(pooled)) return pooled;
     }
-  }
+  return if_it_can_wait(view, std::move(fusion));
+}
+
+std::optional<Fusion> mean_pool_at(const GraphView& view, std::size_t index) {
+  const auto keeps_plane = mean_over_plane(view, index);
+  if (!keeps_plane) return std::nullopt;
+  Fusion fusion;
+  fusion.kind = FusionKind::kMeanPool;
+  fusion.nodes = {index};
+  fusion.inputs = {NodeArguments(view.node(index)).subject()};
+  fusion.keeps_plane = *keeps_plane;
+  fusion.output = view.result(index);
   return if_it_can_wait(view, std::move(fusion));
 }
 

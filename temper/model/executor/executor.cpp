@@ -187,7 +187,8 @@ GraphModule::GraphModule(const graph::Program& program, ExecutorOptions options)
   for (auto& [op, maker] : options.kernels)
     body_->options.kernels.emplace(op, std::move(maker));
   if (options.norm_group > 0) {
-    body_->norms = std::make_unique<GroupedNorms>(options.norm_group);
+    body_->norms =
+        std::make_unique<GroupedNorms>(options.norm_group, options.fuse);
     body_->options.kernels.merge(body_->norms->makers());
   }
   body_->options.direct = options.direct;

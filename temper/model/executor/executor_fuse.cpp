@@ -4,6 +4,7 @@
 // steps as they were.
 #include <map>
 
+#include "temper/graph/op/effects.h"
 #include "temper/model/executor/compiled_graph.h"
 #include "temper/model/fused/make_fused.h"
 #include "temper/model/fused/torch_threads.h"
@@ -37,8 +38,17 @@ bool has_own_kernel(
     const graph::Fusion& fusion,
     const StepMakers& kernels) {
   for (const std::size_t node : fusion.nodes)
-    if (kernels.count(graph.nodes[node].op) > 0) return true;
+    if (!graph::is_batch_norm(graph.nodes[node]) &&
+        kernels.count(graph.nodes[node].op) > 0)
+      return true;
   return false;
+}
+
+// BatchNorm over groups of samples comes with steps of its own.
+graph::FusionOptions options_beside(const StepMakers& own_kernels) {
+  graph::FusionOptions options;
+  options.norms_stay_alone = own_kernels.count("aten.batch_norm.default") > 0;
+  return options;
 }
 
 // Each node's call, by its place in the graph.
@@ -100,7 +110,9 @@ void fuse_steps(
     const StepMakers& own_kernels) {
   if (!plan.place.device.is_cpu() || plan.place.floating != at::kFloat) return;
   use_torch_threads();
-  for (const graph::Fusion& group : graph::find_fusions(plan.graph).groups)
+  const graph::Fusions found =
+      graph::find_fusions(plan.graph, options_beside(own_kernels));
+  for (const graph::Fusion& group : found.groups)
     fuse_or_its_parts(plan, slots, own_kernels, group);
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "temper/base/text.h"
+#include "temper/model/fused/layers.h"
 
 namespace temper::model {
 namespace {
@@ -101,6 +102,21 @@ void GroupedNorms::pool(const Call& call, const Pool& group) {
   layer.pool.add(group);
 }
 
+// With a momentum of 1 running statistics are those of the group.
+at::Tensor GroupedNorms::normalise_group(
+    const Call& call,
+    const at::Tensor& part,
+    const at::Tensor& mean,
+    const at::Tensor& var) const {
+  if (fuse_) {
+    const OpPointer op = make_norm_act({1, call.eps, true}, Activation::kNone);
+    const FusedOp::Tensors inputs{part, call.weight, call.bias, mean, var, {}};
+    if (op->takes(inputs)) return apply_fused(op, inputs);
+  }
+  return at::batch_norm(
+      part, call.weight, call.bias, mean, var, true, 1, call.eps, false);
+}
+
 at::Tensor GroupedNorms::normalise(const Call& call) {
   const auto sizes = group_sizes(call.input.size(0), group_);
   const std::vector<at::Tensor> parts = sizes.size() == 1
@@ -109,14 +125,12 @@ at::Tensor GroupedNorms::normalise(const Call& call) {
   std::vector<at::Tensor> made;
   for (const at::Tensor& part : parts) {
     check_values_a_channel(part);
-    // With a momentum of 1 running statistics are those of the group.
     at::Tensor mean, var;
     if (call.running_mean.defined()) {
       mean = at::zeros_like(call.running_mean);
       var = at::zeros_like(call.running_var);
     }
-    made.push_back(at::batch_norm(
-        part, call.weight, call.bias, mean, var, true, 1, call.eps, false));
+    made.push_back(normalise_group(call, part, mean, var));
     if (!mean.defined()) continue;
     const at::NoGradGuard no_grad;
     Pool group;

@@ -22,7 +22,8 @@ std::vector<std::int64_t> group_sizes(std::int64_t samples, std::int64_t group);
 
 class GroupedNorms {
  public:
-  explicit GroupedNorms(std::int64_t group) : group_(group) {}
+  // `fuse`: kernels of our own compute what they take.
+  GroupedNorms(std::int64_t group, bool fuse) : group_(group), fuse_(fuse) {}
 
   // Steps for every BatchNorm operator; they keep a pointer to this.
   StepMakers makers();
@@ -56,9 +57,16 @@ class GroupedNorms {
 
   NodeCall step_of(Arguments& arguments);
   at::Tensor normalise(const Call& call);
+  // One group; mean and var, where defined, become its statistics.
+  at::Tensor normalise_group(
+      const Call& call,
+      const at::Tensor& part,
+      const at::Tensor& mean,
+      const at::Tensor& var) const;
   void pool(const Call& call, const Pool& group);
 
   std::int64_t group_;
+  bool fuse_;
   int layers_made_ = 0;
   bool open_ = false;
   std::map<c10::TensorImpl*, at::Tensor> buffers_; // the module's own

@@ -33,6 +33,9 @@ struct NormSpec {
 // A convolution alone. Inputs: x, weight, bias (or undefined).
 OpPointer make_convolution(const ConvSpec& spec);
 
+// The same with one filter a channel, of 3x3 or 5x5.
+OpPointer make_depthwise(const ConvSpec& spec);
+
 // BatchNorm, then residual + activation: act(norm(x) + residual). Inputs: x,
 // weight, bias, running_mean, running_var, residual (or undefined).
 OpPointer make_norm_act(const NormSpec& norm, Activation act);
@@ -61,6 +64,10 @@ OpPointer make_inverted_residual(const InvertedResidualSpec& spec);
 // (stride = pool, no padding). Inputs: x, weight, bias (or undefined).
 OpPointer
 make_conv_act_pool(const ConvSpec& conv, Activation act, std::int64_t pool);
+
+// The mean over height and width, as [images, channels], or with a plane of one
+// pixel. Inputs: x.
+OpPointer make_mean_pool(bool keeps_plane);
 
 // act(x * weight^T + bias) + residual over the last dimension. Inputs: x,
 // weight, bias (or undefined), residual (or undefined).

@@ -37,6 +37,10 @@ NormSpec spec_of(const graph::FusedNorm& norm) {
   return {norm.momentum, norm.eps, norm.training};
 }
 
+OpPointer fused_convolution(const ConvSpec& spec) {
+  return spec.groups > 1 ? make_depthwise(spec) : make_convolution(spec);
+}
+
 OpPointer fused_inverted_residual(const graph::Fusion& fusion) {
   InvertedResidualSpec spec;
   const bool expands = fusion.convolutions.size() == 3;
@@ -67,7 +71,7 @@ OpPointer make_fused(const graph::Fusion& fusion) {
   const Activation act = activation_of(fusion.act);
   switch (fusion.kind) {
     case graph::FusionKind::kConvolution:
-      return make_convolution(spec_of(fusion.convolutions.front()));
+      return fused_convolution(spec_of(fusion.convolutions.front()));
     case graph::FusionKind::kConvNormAct:
       return make_conv_norm_act(
           spec_of(fusion.convolutions.front()),
@@ -80,6 +84,8 @@ OpPointer make_fused(const graph::Fusion& fusion) {
     case graph::FusionKind::kConvActPool:
       return make_conv_act_pool(
           spec_of(fusion.convolutions.front()), act, fusion.pool);
+    case graph::FusionKind::kMeanPool:
+      return make_mean_pool(fusion.keeps_plane);
     case graph::FusionKind::kLinear:
       return make_linear(act);
     case graph::FusionKind::kLayerNorm:

@@ -56,6 +56,8 @@ struct EngineFacts {
   std::uint64_t state_bytes = 0; // of one copy that capture() makes
   std::int64_t batch_norms = 0; // layers whose result depends on the split
   bool needs_whole_batch = false; // the loss: a batch is never split
+  // The loss and the metrics have the same bits whatever the threads.
+  bool loss_for_any_threads = false;
   bool reads_late = false; // NotFinite may be thrown by a later call
 };
 

@@ -360,6 +360,7 @@ class Loop {
     progress_.governor = governor_.state();
     try {
       if (parts_.one_copy) saved();
+      watches_.at_checkpoint();
       if (hand_over(what).empty()) return true;
       saved(); // what is on its way has as much memory as is missing
       memory::release_cached(parts_.engine.facts().device);

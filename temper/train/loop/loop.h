@@ -54,6 +54,9 @@ struct LoopParts {
   std::function<std::optional<journal::Event>()> system = {};
   plan::Surroundings around = {}; // what the gauges are read against
   int threads = 1; // that compute a step
+  // Lets so many compute from now on; null: the number must stay, because the
+  // run's bits depend on it.
+  std::function<void(int)> set_threads = {};
   // The plan's promise for one step, to be held against the first ones; no
   // value: they are not compared. forget_plan is called when the plan is wrong:
   // it is not to be used again.

@@ -13,7 +13,9 @@ LoopWatches::LoopWatches(LoopWatchesParts parts)
     : parts_(std::move(parts)),
       device_(parts_.loop.engine.facts().device),
       memory_(parts_.loop.forecast, device_, parts_.tell),
-      speed_(plan::SlowdownWatch::Limits(), parts_.loop.threads),
+      speed_(
+          plan::SlowdownWatch::Limits(),
+          {parts_.loop.threads, parts_.loop.set_threads != nullptr}),
       looked_(Meter::Clock::now()) {
   if (parts_.loop.planned) first_steps_.emplace(*parts_.loop.planned);
 }
@@ -31,8 +33,10 @@ void LoopWatches::begin_epoch() {
 
 void LoopWatches::after_step(double step_s) {
   const auto now = plan::conditions_of(vitals_, parts_.loop.around);
-  if (const auto change = speed_.see(step_s, now))
+  if (const auto change = speed_.see(step_s, now)) {
     parts_.tell(speed_event(parts_.progress, *change));
+    if (change->threads > 0) next_threads_ = change->threads;
+  }
   hold_against_plan(step_s, now);
 }
 
@@ -68,6 +72,14 @@ void LoopWatches::after_commit(const StepOrder& order) {
 
 void LoopWatches::after_epoch() {
   memory_.after_epoch(parts_.progress);
+}
+
+void LoopWatches::at_checkpoint() {
+  if (next_threads_ == 0) return;
+  parts_.loop.set_threads(next_threads_);
+  speed_.use_threads(next_threads_);
+  first_steps_.reset(); // steps are others than the plan's
+  next_threads_ = 0;
 }
 
 void LoopWatches::system() {

@@ -37,6 +37,8 @@ class LoopWatches {
   void after_step(double step_s);
   void after_commit(const StepOrder& order);
   void after_epoch();
+  // The state is about to be saved: here the number of threads may change.
+  void at_checkpoint();
   // Now and then, from steps and from validation: how busy the machine is.
   void system();
 
@@ -54,6 +56,7 @@ class LoopWatches {
   std::string device_;
   MemoryWatch memory_;
   plan::SlowdownWatch speed_;
+  int next_threads_ = 0; // after the next checkpoint; 0: as many as now
   std::optional<plan::FirstSteps> first_steps_; // until they are judged
   machine::Sample vitals_; // as last looked at
   std::chrono::steady_clock::time_point looked_;

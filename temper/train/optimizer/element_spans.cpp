@@ -30,7 +30,8 @@ bool is_laid_out_as(const at::Tensor& tensor, const at::Tensor& other) {
 void ElementSpans::add(std::size_t tensor, const at::Tensor& sized_as) {
   const auto all = static_cast<std::size_t>(sized_as.numel());
   for (std::size_t begin = 0; begin < all; begin += kMostInRun)
-    runs_.push_back({tensor, begin, std::min(kMostInRun, all - begin)});
+    runs_.push_back(
+        {tensor, begin, std::min(kMostInRun, all - begin), runs_.size()});
   numbers_ += all;
 }
 

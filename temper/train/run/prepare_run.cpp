@@ -343,6 +343,11 @@ RunParts prepare(const RunRequest& request, const ResumePoint* from, bool dry) {
   }
   parts.plan = plan_of(parts, config);
   parts.plan.settings = settings;
+  parts.plan.kernels = kernels_of_run(
+      config,
+      parts.model,
+      setting,
+      {parts.plan.engine.loss, parts.plan.engine.loss_for_any_threads});
   parts.plan.settings.workers = workers_of(config, parts.train->stats());
   parts.plan.forecast = forecast_of(request, parts, planned, setting);
   if (from == nullptr)

@@ -12,6 +12,7 @@
 #include "temper/journal/restart_log.h"
 #include "temper/journal/run_lock.h"
 #include "temper/journal/trace.h"
+#include "temper/libtorch/facts.h"
 #include "temper/machine/awake.h"
 #include "temper/machine/device_kind.h"
 #include "temper/machine/system_watch.h"
@@ -82,6 +83,7 @@ class Run {
   std::optional<plan::Expected> planned_step() const;
   void forget_plan() const;
   std::optional<journal::Event> news();
+  std::function<void(int)> thread_setter() const;
   LoopParts loop_parts();
   RunWatchParts watch_parts();
   void stopped_half_way(const HalfDone& error);
@@ -276,6 +278,13 @@ std::optional<journal::Event> Run::news() {
   return mail ? mail : system_event(system_->due());
 }
 
+// Null where another number of threads would give other bits, or was asked for.
+std::function<void(int)> Run::thread_setter() const {
+  if (!parts_->plan.kernels.any_threads || request_.config.threads)
+    return nullptr;
+  return [](int threads) { libtorch::set_threads(threads, 1); };
+}
+
 LoopParts Run::loop_parts() {
   return {
       .config = request_.config,
@@ -291,6 +300,7 @@ LoopParts Run::loop_parts() {
       .system = [this] { return news(); },
       .around = plan::surroundings_of(request_.machine),
       .threads = parts_->plan.settings.setting().threads,
+      .set_threads = thread_setter(),
       .planned = planned_step(),
       .forget_plan = [this] { forget_plan(); },
       .stop = request_.control.stop,

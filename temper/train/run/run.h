@@ -21,6 +21,7 @@
 #include "temper/train/loop/loop.h"
 #include "temper/train/loop/observer.h"
 #include "temper/train/setup/parameter_table.h"
+#include "temper/train/setup/run_kernels.h"
 #include "temper/train/watch/hang.h"
 
 namespace temper::train {
@@ -40,6 +41,7 @@ struct RunOverview {
   std::optional<SimFit> fit; // of a dry run on the simulated device
   plan::Plan settings; // device, layout, threads, ..., each with its reason
   memory::Forecast forecast; // of memory
+  RunKernels kernels; // what temper's own compute, and whose bits
   StateCopies copies; // in memory; there may be room for fewer than asked for
 };
 

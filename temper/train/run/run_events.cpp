@@ -19,6 +19,9 @@ namespace kinds = journal::kinds;
 namespace fields = journal::fields;
 namespace statuses = journal::statuses;
 
+// In a writer whose bits do not depend on the number of threads.
+constexpr const char* kAnyThreads = "any_threads";
+
 const char* ending_name(Ending ending) {
   switch (ending) {
     case Ending::kDone:
@@ -65,6 +68,8 @@ std::string plan_json(const RunOverview& plan) {
       {"input_shape", plan.input_shape},
       {"updates_per_epoch", plan.updates_per_epoch},
       {"notes", plan.notes},
+      {"kernels",
+       {{"fused", plan.kernels.fused}, {"bits", bits_text(plan.kernels)}}},
       {"settings", json::parse(plan::to_json(plan.settings))}}
       .dump();
 }
@@ -79,13 +84,30 @@ plan::Plan settings_in(const std::string& plan_json) {
 }
 
 std::string writer_json(const RunRequest& request, const RunOverview& plan) {
-  return json{
+  json writer{
       {"temper", request.version},
       {"libtorch", request.machine.libtorch.version},
       {"device", plan.engine.device},
       {"cpu", request.machine.cpu.model},
-      {"settings", plan::to_text(plan.settings.setting())}}
-      .dump();
+      {"settings", plan::to_text(plan.settings.setting())}};
+  if (plan.kernels.any_threads) writer[kAnyThreads] = true;
+  return writer.dump();
+}
+
+bool writes_the_same_bits(const std::string& one, const std::string& other) {
+  if (one == other) return true;
+  json both[] = {
+      json::parse(one, nullptr, false), json::parse(other, nullptr, false)};
+  for (json& each : both) {
+    if (!each.is_object() || !each.contains(kAnyThreads) ||
+        !each.contains("settings") || !each["settings"].is_string())
+      return false;
+    auto setting = plan::setting_from_text(each["settings"]);
+    if (!setting) return false;
+    setting->threads = 1;
+    each["settings"] = plan::to_text(*setting);
+  }
+  return both[0] == both[1];
 }
 
 Event run_event(

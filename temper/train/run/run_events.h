@@ -18,6 +18,11 @@ plan::Plan settings_in(const std::string& plan_json);
 // The facts that must be the same for a resumed run to be bit-identical.
 std::string writer_json(const RunRequest& request, const RunOverview& plan);
 
+// Whether a run that goes on from what `one` wrote ends with the same bits when
+// `other` goes on with it: they are equal, but for the number of threads where
+// that makes no difference.
+bool writes_the_same_bits(const std::string& one, const std::string& other);
+
 // `prepare_s`: what it took to open the data, build the model and measure.
 journal::Event run_event(
     const std::string& name,

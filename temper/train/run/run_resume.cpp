@@ -7,6 +7,7 @@
 #include "temper/machine/devices.h"
 #include "temper/train/run/repair_run.h"
 #include "temper/train/run/resume_rules.h"
+#include "temper/train/run/run_events.h"
 
 namespace temper::train {
 namespace {
@@ -90,7 +91,9 @@ bool cut_journal(
 void warn_of_other_writer(
     const ResumePoint& earlier,
     const std::string& writer) {
-  if (!earlier.snapshot || earlier.snapshot->writer == writer) return;
+  if (!earlier.snapshot ||
+      writes_the_same_bits(earlier.snapshot->writer, writer))
+    return;
   log::warn(
       "the checkpoint was written by another build, device or number of "
       "threads: the run goes on, and its result may differ in the last "

@@ -3,6 +3,8 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
+#include <numeric>
+
 #include "temper/model/fused/cross_entropy.h"
 
 namespace temper::train {
@@ -38,9 +40,11 @@ at::Tensor CrossEntropy::soft_sum(
 double CrossEntropy::units(const at::Tensor& labels) const {
   if (!weights_here.defined()) return static_cast<double>(labels.numel());
   const at::NoGradGuard no_grad;
-  return weights_here.index_select(0, labels.reshape({-1}))
-      .sum()
-      .item<double>();
+  // One after the other: LibTorch's sum of many labels depends on the threads.
+  const at::Tensor each =
+      weights_here.index_select(0, labels.reshape({-1})).to(at::kDouble);
+  const auto* first = each.data_ptr<double>();
+  return std::accumulate(first, first + each.numel(), 0.0);
 }
 
 at::Tensor mse_sum(const at::Tensor& output, const at::Tensor& target) {

@@ -90,6 +90,11 @@ class Task {
   virtual bool needs_whole_batch() const {
     return false;
   }
+  // Whether loss, gradient and metrics have the same bits whatever the number
+  // of threads. LibTorch's sums over many numbers have not.
+  virtual bool any_threads() const {
+    return false;
+  }
   // Where the model goes, go the tensors named with moves_along().
   virtual void to(const at::Device& device);
   const std::map<std::string, at::Tensor*>& companions() const {

@@ -83,6 +83,10 @@ class Labelling final : public Task {
   std::string loss_name() const override {
     return "cross_entropy";
   }
+  // Right and wrong predictions are counted, not added up.
+  bool any_threads() const override {
+    return loss_.fused;
+  }
   double units(const TensorBatch& batch) const override {
     // PyTorch's mean over probabilities divides by samples.
     return batch.soft_targets.defined() ? static_cast<double>(batch.samples)

@@ -69,6 +69,7 @@ class TorchEngine final : public Engine {
     facts.device = libtorch::name_of(device_);
     facts.needs_whole_batch = takes_whole_batches();
     facts.reads_late = !reads_are_free();
+    facts.loss_for_any_threads = task_.any_threads();
     for (const NamedTensor& each : parameters_) {
       facts.parameters += each.tensor.numel();
       if (each.trainable) facts.trainable += each.tensor.numel();

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "temper/base/file/file.h"
 #include "temper/base/process/spawn.h"
 #include "temper/base/text.h"
 #include "temper/journal/journal.h"
@@ -23,6 +24,7 @@ namespace {
 using testing::AllOf;
 using testing::AnyOf;
 using testing::HasSubstr;
+using testing::Not;
 
 int times() {
   const char* text = std::getenv("TEMPER_TORTURE");
@@ -184,6 +186,43 @@ TEST_F(Resume, KilledBeforeItsFirstCheckpointItBeginsAgain) {
   ASSERT_EQ(rest.code, 0) << rest.err;
   expect_undisturbed("early");
   EXPECT_EQ(events("early", "run").size(), 1U);
+}
+
+// Every reduction is ours: stopped and gone on with another number of threads,
+// the run ends where one of two threads does, and nobody is warned.
+TEST_F(Resume, BitsThatDoNotDependOnThreadsStayWithOthers) {
+  const std::vector<std::string> two{"kernels=fused", "threads=2"};
+  const auto whole = tests::run_temper({}, training("two", two));
+  ASSERT_EQ(whole.code, 0) << whole.err;
+  const std::string plan =
+      read_small_file(run_folder("two") / "plan.json").value_or("");
+  EXPECT_THAT(plan, HasSubstr("do not depend on threads"));
+  EXPECT_THAT(plan, HasSubstr("52 of 52 BatchNorm"));
+  disturb(training("fewer", two), "fewer", "step", 5, {SIGTERM});
+  const auto rest =
+      tests::run_temper({}, going_on("fewer", {"--set", "threads=1"}));
+  ASSERT_EQ(rest.code, 0) << rest.err;
+  EXPECT_THAT(rest.err, Not(HasSubstr("may differ in the last bits")));
+  EXPECT_EQ(digest("fewer"), digest("two"));
+  EXPECT_EQ(epochs("fewer"), epochs("two"));
+}
+
+// LibTorch's sums depend on threads, and whose kernels compute is settled when
+// a run begins.
+TEST_F(Resume, KernelsStayAndOtherThreadsOfLibTorchsAreToldOf) {
+  const std::vector<std::string> stock{"kernels=stock", "threads=2"};
+  disturb(training("stock", stock), "stock", "step", 5, {SIGTERM});
+  const auto refused =
+      tests::run_temper({}, going_on("stock", {"--set", "kernels=fused"}));
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("kernels (was \"stock\""));
+  const auto rest =
+      tests::run_temper({}, going_on("stock", {"--set", "threads=1"}));
+  ASSERT_EQ(rest.code, 0) << rest.err;
+  EXPECT_THAT(rest.err, HasSubstr("may differ in the last bits"));
+  const std::string plan =
+      read_small_file(run_folder("stock") / "plan.json").value_or("");
+  EXPECT_THAT(plan, HasSubstr("depend on threads: every layer"));
 }
 
 TEST_F(Resume, ASecondCtrlCLeavesAtOnceAndNothingIsLost) {

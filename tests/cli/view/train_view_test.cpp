@@ -188,6 +188,23 @@ TEST(StartTable, HasReasonsThatWereMeasuredAndTheOthersAsDetails) {
       HasSubstr("cpu (nothing else to choose from)"));
 }
 
+TEST(StartTable, SaysWhoseKernelsComputeAndWhetherBitsDependOnThreads) {
+  train::RunOverview plan;
+  plan.settings.threads = {"1", "as asked"};
+  plan.kernels.fused = "52 of 52 BatchNorm fused";
+  plan.kernels.by_threads = {"fc (matmul)"};
+  EXPECT_THAT(plan_text(plan, {}, 100, false), Not(HasSubstr("bits ")));
+  EXPECT_THAT(
+      plan_text(plan, {}, 100, true),
+      AllOf(
+          HasSubstr("fused     52 of 52 BatchNorm fused"),
+          HasSubstr("bits      depend on threads: fc (matmul) is LibTorch's")));
+  plan.kernels.any_threads = true;
+  EXPECT_THAT(
+      plan_text(plan, {}, 100, false),
+      HasSubstr("bits      do not depend on threads"));
+}
+
 TEST(StartTable, IsWrappedBetweenWordsWithinTheWindow) {
   train::RunOverview plan;
   plan.engine.model = "resnet18";

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "temper/base/text.h"
 #include "temper/graph/pt2/pt2.h"
 #include "temper/model/zoo/zoo.h"
 #include "tests/graph/pt2/pt2_files.h"
@@ -53,8 +54,9 @@ TEST(FindFusions, MobileNetIsSeventeenBlocksAStemAndAHead) {
   EXPECT_EQ(count_of(found, FusionKind::kLinear), 1U);
   EXPECT_EQ(
       found.report,
-      "52 of 52 convolutions, 52 of 52 BatchNorm, 1 of 1 linear, in 17 "
-      "inverted residuals");
+      "52 of 52 convolutions, 17 of 17 depthwise, 52 of 52 BatchNorm, 1 of 1 "
+      "linear fused, in 17 inverted residuals");
+  EXPECT_TRUE(found.left.empty());
   const Fusion& first = first_of(found, FusionKind::kInvertedResidual);
   EXPECT_EQ(first.convolutions.size(), 2U) << "the first block expands nothing";
   EXPECT_EQ(first.inputs.size(), 11U);
@@ -100,6 +102,14 @@ TEST(FindFusions, AConvolutionWithItsPoolIsOneGroup) {
   EXPECT_EQ(count_of(found, FusionKind::kLinear), 1U);
 }
 
+TEST(FindFusions, AMeanOverThePlaneIsAGroup) {
+  for (const char* name : {"mobilenet_v2", "resnet18"}) {
+    const Fusions found = find_fusions(zoo({.name = name}));
+    ASSERT_EQ(count_of(found, FusionKind::kMeanPool), 1U) << name;
+    EXPECT_TRUE(first_of(found, FusionKind::kMeanPool).keeps_plane);
+  }
+}
+
 TEST(FindFusions, TransformersAreBlocks) {
   const Graph graph = zoo({.name = "vit_tiny"});
   const Fusions found = find_fusions(graph);
@@ -111,7 +121,7 @@ TEST(FindFusions, TransformersAreBlocks) {
   EXPECT_EQ(
       found.report,
       "1 of 1 convolutions, 49 of 49 linear, 25 of 25 LayerNorm, 12 of 12 "
-      "attention, in 12 transformer blocks");
+      "attention fused, in 12 transformer blocks");
   const Fusion& block = first_of(found, FusionKind::kTransformerBlock);
   EXPECT_EQ(block.inputs.size(), 13U);
   EXPECT_EQ(block.heads, 3);
@@ -284,6 +294,106 @@ TEST(FindFusions, ASumIsNotAlsoTheOtherBranchs) {
   for (const Fusion& group : found.groups)
     sums += !group.inputs[6].empty();
   EXPECT_EQ(sums, 1);
+}
+
+// The first node of the operator.
+Node& first_node_of(Graph& graph, const std::string& op) {
+  return *std::find_if(
+      graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
+        return node.op.find(op) != std::string::npos;
+      });
+}
+
+// Whatever keeps a convolution from the kernels does not keep its BatchNorm.
+TEST(FindFusions, WhatTheKernelsDoNotTakeIsLeftAndNamed) {
+  const auto left = [](const Conv2d& layer, bool dilated) {
+    Builder b{"test"};
+    const Value x = b.input("x", DType::kFloat32, {8, 12, 12});
+    const Value y = b.relu("r", b.batch_norm("n", b.conv2d("c", x, layer)));
+    Graph graph = b.finish(y).graph;
+    if (dilated) {
+      Node& conv = first_node_of(graph, "conv2d");
+      for (NamedArgument& each : conv.inputs)
+        if (each.name == "padding") each.value = Ints{2, 2};
+      conv.inputs.push_back({"dilation", Ints{2, 2}});
+    }
+    const Fusions found = find_fusions(graph);
+    expect_sound(graph, found);
+    EXPECT_EQ(count_of(found, FusionKind::kNormAct), 1U);
+    EXPECT_EQ(count_of(found, FusionKind::kConvNormAct), 0U);
+    return found.report;
+  };
+  EXPECT_EQ(
+      left({.out = 8, .kernel = 3, .padding = 1, .bias = false}, true),
+      "0 of 1 convolutions, 1 of 1 BatchNorm fused; 1 left to LibTorch: "
+      "dilation");
+  EXPECT_EQ(
+      left(
+          {.out = 8, .kernel = 3, .padding = 1, .groups = 4, .bias = false},
+          false),
+      "0 of 1 convolutions, 1 of 1 BatchNorm fused; 1 left to LibTorch: "
+      "groups");
+  EXPECT_EQ(
+      left(
+          {.out = 8, .kernel = 7, .padding = 3, .groups = 8, .bias = false},
+          false),
+      "0 of 1 convolutions, 0 of 1 depthwise, 1 of 1 BatchNorm fused; 1 left "
+      "to LibTorch: depthwise 7x7");
+}
+
+TEST(FindFusions, ReasonsAreCountedTheMostFrequentFirst) {
+  Builder b{"test"};
+  Value x = b.input("x", DType::kFloat32, {8, 12, 12});
+  for (const std::int64_t groups : {1, 2, 8, 4})
+    x = b.conv2d(
+        cat("c", groups),
+        x,
+        {.out = 8, .kernel = 7, .padding = 3, .groups = groups});
+  EXPECT_EQ(
+      find_fusions(b.finish(x).graph).report,
+      "1 of 4 convolutions, 0 of 1 depthwise fused; 3 left to LibTorch: groups "
+      "(2), depthwise 7x7 (1)");
+}
+
+TEST(FindFusions, AnActivationThatFollowsNoNormStaysApart) {
+  Chain chain;
+  const Fusions found = chain.end(chain.b.gelu("g", chain.norm));
+  const Fusion& group = first_of(found, FusionKind::kConvNormAct);
+  EXPECT_EQ(group.output, chain.norm.name);
+  EXPECT_EQ(group.act, FusedActivation::kNone);
+}
+
+// The kernel takes few channels and cells of 2 x 2; else the convolution goes
+// to the kernels alone.
+TEST(FindFusions, APoolThatTheKernelHasNotIsNoReasonToLeaveTheConvolution) {
+  for (const bool many : {true, false}) {
+    Builder b{"test"};
+    const std::int64_t channels = many ? 64 : 8;
+    const Value x = b.input("x", DType::kFloat32, {channels, 12, 12});
+    const Value y =
+        b.relu("r", b.conv2d("c", x, {.out = 8, .kernel = 3, .padding = 1}));
+    const Pool pool{.kernel = many ? 2 : 3, .stride = 2};
+    const Graph graph = b.finish(b.max_pool2d("p", y, pool)).graph;
+    const Fusions found = find_fusions(graph);
+    EXPECT_EQ(count_of(found, FusionKind::kConvActPool), 0U);
+    EXPECT_EQ(count_of(found, FusionKind::kConvolution), 1U);
+  }
+}
+
+TEST(FindFusions, NormsThatStayAloneLeaveTheirConvolutionsToTheKernels) {
+  FusionOptions options;
+  options.norms_stay_alone = true;
+  const Graph graph = zoo({.name = "resnet18"});
+  const Fusions found = find_fusions(graph, options);
+  expect_sound(graph, found);
+  EXPECT_EQ(count_of(found, FusionKind::kConvolution), 20U);
+  EXPECT_EQ(found.alone.size(), 20U);
+  const Graph still =
+      switch_mode(model::build({.name = "resnet18", .width = 0.25}), false)
+          .program.graph;
+  const Fusions evaluated = find_fusions(still, options);
+  EXPECT_EQ(count_of(evaluated, FusionKind::kConvNormAct), 20U);
+  EXPECT_TRUE(evaluated.alone.empty());
 }
 
 TEST(FindFusions, GroupsDoNotCrossSegmentsThatAreComputedAgain) {

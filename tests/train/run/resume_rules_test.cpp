@@ -55,6 +55,7 @@ TEST(ResumeRules, WhatDoesNotAlterResultsIsTaken) {
   EXPECT_EQ(effect_of("checkpoint.metric"), Effect::result);
   EXPECT_EQ(effect_of("device"), Effect::last_bits);
   EXPECT_EQ(effect_of("seed"), Effect::result);
+  EXPECT_EQ(effect_of("kernels"), Effect::result);
 }
 
 // A key that nobody thought of is refused rather than taken.

@@ -72,6 +72,7 @@ struct Sample {
   std::shared_ptr<model::GraphModule> module() const {
     model::ExecutorOptions options;
     options.fuse = fused;
+    options.norm_group = config.model.bn_group;
     return std::make_shared<model::GraphModule>(
         model::build(zoo), std::move(options));
   }
@@ -87,7 +88,12 @@ struct Sample {
     return make_torch_engine(std::move(parts));
   }
   std::unique_ptr<Engine> engine() const {
-    return engine(make_task(config, info, module()));
+    return engine(make_task(
+        config,
+        info,
+        module(),
+        {},
+        fused ? config::Kernels::fused : config::Kernels::stock));
   }
 };
 

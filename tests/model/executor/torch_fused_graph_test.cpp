@@ -1,0 +1,138 @@
+// Whole networks on kernels of our own, in the ways a run may train them. Both
+// they and LibTorch's operators are held against float64: where a ReLU's input
+// is near zero a rounding may flip it, so a network's gradient is judged by
+// the median over several draws.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "temper/base/statistics.h"
+#include "temper/graph/pass/passes.h"
+#include "temper/model/executor/executor.h"
+#include "temper/model/zoo/zoo.h"
+
+namespace temper::model {
+namespace {
+
+graph::Program small_network(const std::string& name) {
+  ZooOptions options;
+  options.name = name;
+  options.width = 0.25;
+  options.image_size = 16;
+  options.classes = 5;
+  options.stem = "cifar"; // planes do not shrink to a pixel
+  return build(options);
+}
+
+struct Way {
+  std::string what;
+  graph::Program program;
+  ExecutorOptions options;
+};
+
+std::vector<Way> ways(const std::string& name) {
+  const graph::Program program = small_network(name);
+  std::vector<Way> all{{name, program, {}}};
+  Way grouped{name + " with BatchNorm in groups", program, {}};
+  grouped.options.norm_group = 8;
+  all.push_back(grouped);
+  Way still{name + " with still BatchNorm", program, {}};
+  for (const graph::Input& input : program.graph.inputs)
+    if (input.kind == graph::InputKind::kBuffer)
+      still.options.still_norms.push_back(input.target);
+  all.push_back(still);
+  const std::string part = name == "resnet18" ? "layer2" : "features.3";
+  all.push_back(
+      {name + " with a part computed again",
+       graph::mark_recompute(program, {part}).program,
+       {}});
+  all.push_back(
+      {name + " with a part frozen",
+       graph::freeze(program, {part + ".*"}).program,
+       {}});
+  return all;
+}
+
+// One vector of all gradients, and the running statistics behind them.
+at::Tensor gradient(const Way& way, bool fuse, at::ScalarType type, int seed) {
+  ExecutorOptions options = way.options;
+  options.fuse = fuse;
+  GraphModule module(way.program, std::move(options));
+  module.to(type);
+  module.set_training(true);
+  at::manual_seed(seed);
+  const at::Tensor x = at::randn({16, 3, 16, 16})
+                           .contiguous(at::MemoryFormat::ChannelsLast)
+                           .to(type);
+  const at::Tensor goal = at::randn({16, 5}).to(type);
+  module.begin_update();
+  module.forward({x}).mul(goal).sum().backward();
+  module.end_update();
+  std::vector<at::Tensor> all;
+  for (const NamedTensor& each : module.parameters())
+    if (each.tensor.grad().defined())
+      all.push_back(each.tensor.grad().reshape({-1}).to(at::kDouble));
+  for (const NamedTensor& each : module.buffers())
+    if (each.tensor.is_floating_point())
+      all.push_back(each.tensor.reshape({-1}).to(at::kDouble));
+  return at::cat(all);
+}
+
+void expect_parity(const Way& way) {
+  SCOPED_TRACE(way.what);
+  std::vector<double> ours;
+  std::vector<double> theirs;
+  bool other_bits = false;
+  for (int seed = 1; seed <= 5; ++seed) {
+    const at::Tensor exact = gradient(way, false, at::kDouble, seed);
+    const at::Tensor stock = gradient(way, false, at::kFloat, seed);
+    const at::Tensor fused = gradient(way, true, at::kFloat, seed);
+    ASSERT_EQ(fused.sizes(), exact.sizes());
+    const auto size = exact.norm().item<double>();
+    ours.push_back((fused - exact).norm().item<double>() / size);
+    theirs.push_back((stock - exact).norm().item<double>() / size);
+    other_bits = other_bits || !at::equal(fused, stock);
+  }
+  EXPECT_TRUE(other_bits) << "no kernel of our own computed anything";
+  // Float32 has 24 bits: a few of them are what a layer may cost.
+  constexpr double kFewRoundings = 16.0 / (1 << 24);
+  EXPECT_LE(median(ours), 3 * median(theirs) + kFewRoundings);
+}
+
+TEST(FusedGraph, MobileNetHasTheGradientOfLibTorchsHoweverItTrains) {
+  for (const Way& way : ways("mobilenet_v2"))
+    expect_parity(way);
+}
+
+TEST(FusedGraph, ResNetHasTheGradientOfLibTorchsHoweverItTrains) {
+  for (const Way& way : ways("resnet18"))
+    expect_parity(way);
+}
+
+// Every group is normalised by itself: how a batch is cut between groups
+// changes no bit of the running statistics.
+TEST(FusedGraph, GroupedStatisticsAreTheSameForEverySplit) {
+  const auto statistics = [](std::int64_t at_once) {
+    ExecutorOptions options;
+    options.fuse = true;
+    options.norm_group = 4;
+    GraphModule module(small_network("resnet18"), std::move(options));
+    module.set_training(true);
+    at::manual_seed(9);
+    const at::Tensor x = at::randn({16, 3, 16, 16});
+    module.begin_update();
+    for (std::int64_t begin = 0; begin < 16; begin += at_once)
+      module.forward({x.narrow(0, begin, at_once)}).sum().backward();
+    module.end_update();
+    std::vector<at::Tensor> all;
+    for (const NamedTensor& each : module.buffers())
+      all.push_back(each.tensor.reshape({-1}).to(at::kDouble));
+    return at::cat(all);
+  };
+  const at::Tensor whole = statistics(16);
+  EXPECT_TRUE(at::equal(statistics(8), whole));
+  EXPECT_TRUE(at::equal(statistics(4), whole));
+}
+
+} // namespace
+} // namespace temper::model
