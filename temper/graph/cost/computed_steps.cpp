@@ -13,16 +13,29 @@ namespace {
 
 using Groups = std::map<std::size_t, const Fusion*>; // by their last node
 
+// A group, or the parts it was put together from where its kernel does not take
+// it.
+void add_taken(
+    const Fusion& group,
+    const Inferred& known,
+    Groups& taken,
+    std::set<std::size_t>& inside) {
+  if (!fused_takes(group, known)) {
+    for (const Fusion& part : group.parts)
+      add_taken(part, known, taken, inside);
+    return;
+  }
+  taken[group.nodes.back()] = &group;
+  inside.insert(group.nodes.begin(), group.nodes.end());
+}
+
 Groups groups_taken(
     const std::vector<Fusion>& groups,
     const Inferred& known,
     std::set<std::size_t>& inside) {
   Groups taken;
-  for (const Fusion& group : groups) {
-    if (!fused_takes(group, known)) continue;
-    taken[group.nodes.back()] = &group;
-    inside.insert(group.nodes.begin(), group.nodes.end());
-  }
+  for (const Fusion& group : groups)
+    add_taken(group, known, taken, inside);
   return taken;
 }
 

@@ -245,6 +245,34 @@ FusedMemory of_attention(const GroupTensors& group) {
   return memory;
 }
 
+FusedMemory of_mean_pool(const GroupTensors& group) {
+  FusedMemory memory;
+  memory.kept_bytes = kFloat; // one number that stands for x's sizes
+  memory.forward_bytes = memory.eval_bytes = group.image_copy(0);
+  return memory;
+}
+
+// Queries, keys and values, the result of attention, the sum before the second
+// LayerNorm and what comes before the activation; means and deviations.
+FusedMemory of_transformer_block(const GroupTensors& group) {
+  constexpr std::size_t kFirstOfTwo = 9; // weight of the first linear layer
+  FusedMemory memory;
+  const Ints& x = group.sizes(0);
+  const std::int64_t rows = times(x[0], x[1]);
+  const std::int64_t hidden = group.sizes(kFirstOfTwo)[0];
+  const std::int64_t copy = group.rows_copy(0);
+  for (std::size_t input = 1; input < group.fusion().inputs.size(); ++input)
+    if (group.has(input)) memory.kept.push_back(group.name(input));
+  keep_input(memory, group, 0, copy);
+  const std::int64_t always = times(kFloat * 5 * x[2], rows);
+  memory.kept_bytes +=
+      always + times(kFloat * (group.fusion().heads + hidden + 4), rows);
+  memory.eval_bytes = always + copy;
+  memory.backward_bytes = group.gradient_copy() + 5 * group.bytes(0) +
+      (group.wanted(0) ? 0 : group.bytes(0));
+  return memory;
+}
+
 } // namespace
 
 bool makes_image(const Fusion& fusion) {
@@ -258,6 +286,8 @@ bool makes_image(const Fusion& fusion) {
     case FusionKind::kLinear:
     case FusionKind::kLayerNorm:
     case FusionKind::kAttention:
+    case FusionKind::kMeanPool:
+    case FusionKind::kTransformerBlock:
       break;
   }
   return false;
@@ -290,6 +320,10 @@ FusedMemory fused_memory(const FusedCall& call) {
       return of_layer_norm(group);
     case FusionKind::kAttention:
       return of_attention(group);
+    case FusionKind::kMeanPool:
+      return of_mean_pool(group);
+    case FusionKind::kTransformerBlock:
+      return of_transformer_block(group);
   }
   return {};
 }

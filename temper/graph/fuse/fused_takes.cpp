@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "temper/graph/fuse/kernel_rules.h"
+
 namespace temper::graph {
 namespace {
 
@@ -11,33 +13,28 @@ constexpr std::int64_t kMostTaps = 16; // of a gathered window's side
 constexpr std::int64_t kMostPooledChannels = 16;
 constexpr std::size_t kPerLayer = 5; // inputs of a convolution and its norm
 
-using Pair = std::array<std::int64_t, 2>;
-
-bool both(const Pair& pair, std::int64_t value) {
+bool both(const std::array<std::int64_t, 2>& pair, std::int64_t value) {
   return pair[0] == value && pair[1] == value;
 }
 
-bool is_square(const FusedConvolution& of) {
+bool is_square_convolution(const FusedConvolution& of) {
   return both(of.dilation, 1) && of.kernel[0] == of.kernel[1] &&
       of.stride[0] == of.stride[1] && of.padding[0] == of.padding[1];
 }
 
 bool is_depthwise_way(const FusedConvolution& of, std::int64_t channels) {
   const std::int64_t kernel = of.kernel[0];
-  return is_square(of) && of.groups == channels && of.groups > 1 &&
+  return is_square_convolution(of) && of.groups == channels && of.groups > 1 &&
       (kernel == 3 || kernel == 5) && of.padding[0] == (kernel - 1) / 2 &&
       (of.stride[0] == 1 || of.stride[0] == 2);
 }
 
 bool is_rows_way(const FusedConvolution& of, std::int64_t channels) {
-  if (!is_square(of) || of.groups != 1 || of.stride[0] < 1) return false;
+  if (!is_square_convolution(of) || of.groups != 1 || of.stride[0] < 1)
+    return false;
   if (of.kernel[0] == 1) return of.padding[0] == 0;
   return channels <= kFewChannels && of.kernel[0] <= kLargestPatch &&
       of.padding[0] < of.kernel[0];
-}
-
-bool follows_norm(FusedActivation act) {
-  return act != FusedActivation::kGelu && act != FusedActivation::kGeluTanh;
 }
 
 class GroupShapes {
@@ -152,6 +149,19 @@ bool multiplies(const GroupShapes& shapes) {
   return !shapes.has(3) || shapes.sizes(3) == made;
 }
 
+// Above this many weights the layers of a block are computed one by one.
+constexpr std::int64_t kMostBlockWeights = 4 << 20;
+
+bool is_block(const Fusion& fusion, const GroupShapes& shapes) {
+  constexpr std::size_t kFirstOfTwo = 9; // weight of the first linear layer
+  const Ints& x = shapes.sizes(0);
+  if (x.size() != 3 || shapes.sizes(kFirstOfTwo).size() != 2) return false;
+  const std::int64_t features = x[2];
+  const std::int64_t hidden = shapes.sizes(kFirstOfTwo)[0];
+  return features % fusion.heads == 0 &&
+      features * (4 * features + 2 * hidden) <= kMostBlockWeights;
+}
+
 bool attends(const GroupShapes& shapes) {
   const Ints& q = shapes.sizes(0);
   const Ints& k = shapes.sizes(1);
@@ -192,8 +202,14 @@ bool fused_takes(const Fusion& fusion, const Inferred& known) {
   if (!shapes.plain()) return false;
   switch (fusion.kind) {
     case FusionKind::kConvolution:
-      return gathers(
-          fusion.convolutions.front(), shapes.sizes(0), shapes.sizes(1));
+      return fusion.convolutions.front().groups > 1
+          ? shapes.sizes(0).size() == 4 &&
+              way_of(fusion.convolutions.front(), shapes.sizes(0)[1]) ==
+                  FusedWay::kDepthwise &&
+              convolves(
+                  fusion.convolutions.front(), shapes.sizes(0), shapes.sizes(1))
+          : gathers(
+                fusion.convolutions.front(), shapes.sizes(0), shapes.sizes(1));
     case FusionKind::kConvNormAct:
       return conv_norm_act(fusion, shapes);
     case FusionKind::kNormAct:
@@ -210,6 +226,10 @@ bool fused_takes(const Fusion& fusion, const Inferred& known) {
       return !shapes.sizes(0).empty();
     case FusionKind::kAttention:
       return attends(shapes);
+    case FusionKind::kMeanPool:
+      return shapes.sizes(0).size() == 4;
+    case FusionKind::kTransformerBlock:
+      return is_block(fusion, shapes);
   }
   return false;
 }
