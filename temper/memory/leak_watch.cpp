@@ -100,7 +100,8 @@ Slope theil_sen(const std::vector<double>& x, const std::vector<double>& y) {
 LeakWatch::LeakWatch(const LeakOptions& options) : options_(options) {}
 
 std::optional<Leak> LeakWatch::see(const LeakSample& now) {
-  if (++seen_ <= kSettlingSteps || seen_ % every_ != 0) return {};
+  ++seen_;
+  if (seen_ <= kSettlingSteps || seen_ % every_ != 0) return {};
   points_.push_back(now);
   if (points_.size() < kMostPoints) return {};
   std::optional<Leak> found = judge();

@@ -74,7 +74,7 @@ void ZipWriter::commit() {
     if (entry.bytes >= kLargest32)
       large += number(entry.bytes, 8) + number(entry.bytes, 8);
     if (entry.offset >= kLargest32) large += number(entry.offset, 8);
-    if (!large.empty()) large = number(1, 2) + number(large.size(), 2) + large;
+    if (!large.empty()) large.insert(0, number(1, 2) + number(large.size(), 2));
     file_.write(
         "PK\1\2" + number(large.empty() ? 20 : 45, 2) +
         shared(entry.bytes, entry.crc, entry.name.size(), large.size()) +

@@ -44,7 +44,9 @@ std::string run_before(const journal::RunDirectory& directory) {
     return run.name() == directory.name();
   });
   const std::string source = source_of(directory);
-  for (int i = 0; i < kMost && at != runs.rend() && ++at != runs.rend(); ++i)
+  if (at == runs.rend()) return "";
+  ++at;
+  for (int i = 0; i < kMost && at != runs.rend(); ++i, ++at)
     if (source_of(*at) == source) return at->name();
   return "";
 }

@@ -254,7 +254,7 @@ Splits fitted(Splits raw, const OpenOptions& options) {
 }
 
 std::shared_ptr<const IndexedSource> fitted_other(
-    Splits raw,
+    const Splits& raw,
     const std::string& part,
     const OpenOptions& options,
     std::vector<std::string>& notes) {

@@ -18,7 +18,7 @@ Splits fitted(Splits raw, const OpenOptions& options);
 
 // One source, all of which is validated or tested on: as open_other().
 std::shared_ptr<const IndexedSource> fitted_other(
-    Splits raw,
+    const Splits& raw,
     const std::string& part,
     const OpenOptions& options,
     std::vector<std::string>& notes);

@@ -1,5 +1,6 @@
 #include "temper/data/open/source_name.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <vector>
 
@@ -34,9 +35,9 @@ std::string shown_name(const std::string& key) {
 }
 
 bool has_kind(const std::string& name) {
-  for (const std::string& key : keys())
-    if (key.back() == ':' ? name.starts_with(key) : name == key) return true;
-  return false;
+  return std::ranges::any_of(keys(), [&](const std::string& key) {
+    return key.back() == ':' ? name.starts_with(key) : name == key;
+  });
 }
 
 // By the ending of a file; empty: it says nothing.

@@ -55,7 +55,7 @@ class EncodedRows final : public IndexedSource {
   EncodedRows(
       std::shared_ptr<const IndexedSource> rows,
       std::shared_ptr<const CsvTable> table,
-      std::shared_ptr<const Schema> schema)
+      const std::shared_ptr<const Schema>& schema)
       : rows_(std::move(rows)),
         table_(std::move(table)),
         info_(rows_->info()),

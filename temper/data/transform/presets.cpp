@@ -201,9 +201,9 @@ const std::vector<Preset>& presets() {
 }
 
 bool has_own_size(const std::vector<std::string>& names) {
-  for (const std::string& name : names)
-    if (part_of(name).frames && name != "none") return true;
-  return false;
+  return std::ranges::any_of(names, [](const std::string& name) {
+    return part_of(name).frames && name != "none";
+  });
 }
 
 Augment make_augment(

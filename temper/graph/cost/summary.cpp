@@ -12,14 +12,13 @@ namespace {
 
 // Operators that say nothing about a module: views and counters.
 bool telling(std::string_view op) {
-  for (const char* each :
-       {"view",      "reshape",   "flatten",    "transpose",       "permute",
-        "expand",    "chunk",     "split",      "select",          "slice",
-        "unsqueeze", "squeeze",   "contiguous", "clone",           "detach",
-        "sym_size",  "unbind",    "zeros",      "arange",          "add_",
-        "to",        "unflatten", "t",          "split_with_sizes"})
-    if (op == each) return false;
-  return true;
+  constexpr std::string_view kSilent[] = {
+      "view",      "reshape",   "flatten",    "transpose",       "permute",
+      "expand",    "chunk",     "split",      "select",          "slice",
+      "unsqueeze", "squeeze",   "contiguous", "clone",           "detach",
+      "sym_size",  "unbind",    "zeros",      "arange",          "add_",
+      "to",        "unflatten", "t",          "split_with_sizes"};
+  return std::ranges::find(kSilent, op) == std::end(kSilent);
 }
 
 std::string first_names(const std::string& path, int depth) {

@@ -1,22 +1,24 @@
 #include "temper/graph/ir/op_name.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace temper::graph {
 namespace {
 
 // "__iand__" writes, "__and__" and "__is__" do not.
 bool is_augmented(std::string_view name) {
-  for (const char* each :
-       {"__iand__",
-        "__ior__",
-        "__ixor__",
-        "__ilshift__",
-        "__irshift__",
-        "__iadd__",
-        "__isub__",
-        "__imul__",
-        "__idiv__"})
-    if (name == each) return true;
-  return false;
+  constexpr std::string_view kAugmented[] = {
+      "__iand__",
+      "__ior__",
+      "__ixor__",
+      "__ilshift__",
+      "__irshift__",
+      "__iadd__",
+      "__isub__",
+      "__imul__",
+      "__idiv__"};
+  return std::ranges::find(kAugmented, name) != std::end(kAugmented);
 }
 
 // In Python's own module an underscore only tells and_ from the keyword.

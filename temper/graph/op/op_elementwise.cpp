@@ -1,4 +1,7 @@
 // Arithmetic and comparisons, element by element, with broadcasting.
+#include <algorithm>
+#include <iterator>
+
 #include "temper/base/text.h"
 #include "temper/graph/op/dtype_promotion.h"
 #include "temper/graph/op/op_rules.h"
@@ -9,23 +12,22 @@ namespace {
 // Arguments that take part in broadcasting; alpha, rounding_mode and the like
 // do not.
 bool is_operand(const std::string& name) {
-  for (const char* operand :
-       {"self",
-        "other",
-        "input",
-        "exponent",
-        "tensor1",
-        "tensor2",
-        "end",
-        "weight",
-        "min",
-        "max",
-        "mask",
-        "condition",
-        "source",
-        "target"})
-    if (name == operand) return true;
-  return false;
+  constexpr std::string_view kOperands[] = {
+      "self",
+      "other",
+      "input",
+      "exponent",
+      "tensor1",
+      "tensor2",
+      "end",
+      "weight",
+      "min",
+      "max",
+      "mask",
+      "condition",
+      "source",
+      "target"};
+  return std::ranges::find(kOperands, name) != std::end(kOperands);
 }
 
 struct Operands {

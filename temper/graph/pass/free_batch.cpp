@@ -44,9 +44,7 @@ std::optional<Inferred> inferred_for(const Graph& graph, std::int64_t batch) {
 }
 
 bool holds(const std::vector<std::int64_t>& numbers, std::int64_t batch) {
-  for (const std::int64_t number : numbers)
-    if (number == batch) return true;
-  return false;
+  return std::ranges::find(numbers, batch) != numbers.end();
 }
 
 constexpr double kAll = 1e18; // how "to the end" is written
@@ -92,18 +90,18 @@ bool computes_with(const Graph& graph, const Node& node, std::int64_t batch) {
   if (batch == 1 && (name == "add" || name == "sub" || name == "rsub"))
     return false;
   const auto size = static_cast<double>(batch);
+  const double forms[] = {
+      size,
+      size - 1,
+      std::sqrt(size),
+      1 / size,
+      1 / (size - 1),
+      1 / std::sqrt(size),
+      std::log(size)};
   const auto is_made_of_it = [&](double value) {
-    for (const double made :
-         {size,
-          size - 1,
-          std::sqrt(size),
-          1 / size,
-          1 / (size - 1),
-          1 / std::sqrt(size),
-          std::log(size)})
-      if (made != 0 && std::abs(value - made) <= 1e-6 * std::abs(made))
-        return true;
-    return false;
+    return std::ranges::any_of(forms, [&](double made) {
+      return made != 0 && std::abs(value - made) <= 1e-6 * std::abs(made);
+    });
   };
   for (const NamedArgument& each : node.inputs) {
     if (each.name == "self") continue;

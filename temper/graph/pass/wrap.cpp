@@ -199,7 +199,7 @@ std::string probabilities(
     const Graph& graph,
     const std::string& y,
     OutputStep step) {
-  const TensorMeta meta = graph.meta(y);
+  const TensorMeta& meta = graph.meta(y);
   const Node* last = maker_of(graph, y);
   const std::string_view op =
       last == nullptr ? std::string_view() : op_name(last->op).name;
@@ -222,7 +222,7 @@ std::string scaled_back(
     const Graph& graph,
     const std::string& y,
     const OutputSteps& after) {
-  const TensorMeta meta = graph.meta(y);
+  const TensorMeta& meta = graph.meta(y);
   const auto count = static_cast<std::int64_t>(after.mean.size());
   const bool fits = count == 1 ||
       (!meta.sizes.empty() && meta.sizes.back().fixed() &&

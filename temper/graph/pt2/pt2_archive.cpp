@@ -1,5 +1,6 @@
 #include "temper/graph/pt2/pt2_archive.h"
 
+#include <algorithm>
 #include <set>
 
 #include "temper/base/text.h"
@@ -43,9 +44,9 @@ std::vector<Found> models_in(const ZipFile& zip) {
 
 [[noreturn]] void explain(const ZipFile& zip) {
   const auto has = [&](std::string_view ending) {
-    for (const auto& entry : zip.entries())
-      if (entry.name.ends_with(ending)) return true;
-    return false;
+    return std::ranges::any_of(zip.entries(), [&](const auto& entry) {
+      return entry.name.ends_with(ending);
+    });
   };
   if (has("serialized_exported_program.json"))
     throw Unreadable(

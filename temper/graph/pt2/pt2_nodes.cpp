@@ -1,5 +1,6 @@
 #include "temper/graph/pt2/pt2_nodes.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -140,9 +141,7 @@ bool runs_once(const std::string& op) {
       "hints_wrapper",
       "invoke_subgraph"};
   const std::string_view name = std::string_view(op).substr(kNested.size());
-  for (const std::string_view each : kOnce)
-    if (name == each) return true;
-  return false;
+  return std::ranges::find(kOnce, name) != std::end(kOnce);
 }
 
 [[noreturn]] void refuse_nested(const std::string& op) {
@@ -178,9 +177,9 @@ bool mixes_types(const Node& node) {
 }
 
 bool names_a_type(const Node& node) {
-  for (const NamedArgument& each : node.inputs)
-    if (std::holds_alternative<DType>(each.value)) return true;
-  return false;
+  return std::ranges::any_of(node.inputs, [](const NamedArgument& each) {
+    return std::holds_alternative<DType>(each.value);
+  });
 }
 
 } // namespace

@@ -129,8 +129,9 @@ class GraphReader {
     for (const Json& call : *calls) {
       const Json* signature = find(call, "signature");
       const Json* path = find(call, "fqn");
-      if (path == nullptr || *path != "" || signature == nullptr ||
-          !signature->is_object())
+      if (path == nullptr || !path->is_string() ||
+          !path->get_ref<const std::string&>().empty() ||
+          signature == nullptr || !signature->is_object())
         continue;
       auto& calling = graph_.calling;
       calling.out_spec = text_of(need(*signature, "out_spec"), "out_spec");

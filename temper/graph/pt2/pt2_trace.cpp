@@ -1,5 +1,6 @@
 #include "temper/graph/pt2/pt2_trace.h"
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -26,9 +27,9 @@ std::vector<std::string_view> parts_of(std::string_view entry) {
 }
 
 bool is_printable(std::string_view text) {
-  for (const char c : text)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) return false;
-  return true;
+  return std::ranges::none_of(text, [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+  });
 }
 
 // Whether a package's files are below this path, installed or by name alone.

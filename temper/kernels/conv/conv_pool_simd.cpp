@@ -269,7 +269,7 @@ template <int kVectors, int kChannels>
     float* bias_sums) {
   Vec total[kChannels][kVectors] = {};
   float bias[kChannels] = {};
-  for (std::int64_t p = 0; p < count; ++p)
+  for (std::int64_t p = 0; p < count; ++p) {
 #pragma GCC unroll 4
     for (int c = 0; c < kChannels; ++c) {
       const std::uint8_t place = chosen[p * channels + c];
@@ -281,6 +281,7 @@ template <int kVectors, int kChannels>
       for (int v = 0; v < kVectors; ++v)
         total[c][v] += factor * load(row + v * kLanes);
     }
+  }
 #pragma GCC unroll 4
   for (int c = 0; c < kChannels; ++c) {
     float* to = sums + c * row_floats;

@@ -7,6 +7,7 @@
 #include <ATen/ATen.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 
+#include <algorithm>
 #include <array>
 #include <unordered_map>
 #include <utility>
@@ -35,9 +36,7 @@ constexpr std::array kTakeIndices{
 
 template <class Names>
 bool is_one_of(const Names& names, const std::string& name) {
-  for (const char* each : names)
-    if (name == each) return true;
-  return false;
+  return std::ranges::find(names, name) != std::end(names);
 }
 
 void distort(const at::Tensor& result, double part) {
@@ -174,16 +173,17 @@ void run_on_host(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const std::vector<c10::IValue> given(
       stack->end() - static_cast<std::ptrdiff_t>(arguments), stack->end());
   Call call(name);
+  c10::IValue* const before = stack->data() + base;
   for (std::size_t i = 0; i < arguments; ++i) {
     const auto* alias = schema.arguments()[i].alias_info();
-    call.enter((*stack)[base + i], alias != nullptr && alias->isWrite());
+    call.enter(before[i], alias != nullptr && alias->isWrite());
   }
   call.refuse_mixture();
   op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
   call.fill_results();
   const double off_by = fault_of(name);
   const auto& returns = schema.returns();
-  const std::size_t first = stack->size() - returns.size();
+  c10::IValue* const after = stack->data() + stack->size() - returns.size();
   for (std::size_t i = 0; i < returns.size(); ++i) {
     const auto* alias = returns[i].alias_info();
     const c10::IValue* written = nullptr;
@@ -193,7 +193,7 @@ void run_on_host(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
           *of == *alias)
         written = &given[a];
     }
-    call.leave((*stack)[first + i], written, off_by);
+    call.leave(after[i], written, off_by);
   }
 }
 

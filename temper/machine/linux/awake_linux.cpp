@@ -3,6 +3,6 @@
 namespace temper::machine {
 
 KeepAwake::KeepAwake(const std::string&) {}
-KeepAwake::~KeepAwake() = default;
+KeepAwake::~KeepAwake() {} // nothing was asked for
 
 } // namespace temper::machine

@@ -57,17 +57,19 @@ IValue memory_format_value(const graph::MemoryFormat& format) {
 }
 
 bool makes_tensors_of_nothing(const c10::FunctionSchema& schema) {
-  for (const auto& argument : schema.arguments())
-    if (argument.type()->isSubtypeOf(*c10::TensorType::get())) return false;
-  return true;
+  return std::ranges::none_of(
+      schema.arguments(), [](const c10::Argument& argument) {
+        return argument.type()->isSubtypeOf(*c10::TensorType::get());
+      });
 }
 
 // Others, as full and arange, look at the numbers they are given.
 bool makes_floats_by_default(const std::string& op) {
-  for (const char* name :
-       {"zeros.", "ones.", "empty.", "rand.", "randn.", "eye.", "linspace."})
-    if (op.starts_with(cat("aten.", name))) return true;
-  return false;
+  constexpr const char* kMakers[] = {
+      "zeros.", "ones.", "empty.", "rand.", "randn.", "eye.", "linspace."};
+  return std::ranges::any_of(kMakers, [&](const char* name) {
+    return op.starts_with(cat("aten.", name));
+  });
 }
 
 // The exported floating type follows the module's. A node that converts keeps
@@ -135,7 +137,7 @@ Push list_push(
     const c10::Argument& wanted,
     const c10::ListType& type,
     Arguments& arguments) {
-  const auto element = type.getElementType();
+  const auto& element = type.getElementType();
   std::vector<int> slots;
   if (const auto* names = std::get_if<graph::TensorNames>(&value)) {
     for (const auto& name : *names)

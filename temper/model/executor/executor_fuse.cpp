@@ -2,6 +2,7 @@
 // node; the steps of the others do nothing. What the kernel does not take is
 // computed by the smaller groups it was put together from, and those by the
 // steps as they were.
+#include <algorithm>
 #include <map>
 
 #include "temper/graph/op/effects.h"
@@ -37,11 +38,10 @@ bool has_own_kernel(
     const graph::Graph& graph,
     const graph::Fusion& fusion,
     const StepMakers& kernels) {
-  for (const std::size_t node : fusion.nodes)
-    if (!graph::is_batch_norm(graph.nodes[node]) &&
-        kernels.count(graph.nodes[node].op) > 0)
-      return true;
-  return false;
+  return std::ranges::any_of(fusion.nodes, [&](std::size_t node) {
+    return !graph::is_batch_norm(graph.nodes[node]) &&
+        kernels.count(graph.nodes[node].op) > 0;
+  });
 }
 
 // BatchNorm over groups of samples comes with steps of its own.

@@ -28,9 +28,9 @@ class Spelling {
     const Argument* found = node_.find(name);
     return found != nullptr && !std::holds_alternative<graph::None>(*found);
   }
-  Argument argument(const char* name, Argument otherwise) const {
+  Argument argument(const char* name, const Argument& otherwise) const {
     const Argument* found = node_.find(name);
-    return found == nullptr ? std::move(otherwise) : *found;
+    return found == nullptr ? otherwise : *found;
   }
   std::int64_t rank(const TensorName& value) const {
     return static_cast<std::int64_t>(graph_.meta(value.name).sizes.size());

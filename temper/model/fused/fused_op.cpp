@@ -5,6 +5,8 @@
 #include <torch/csrc/autograd/functions/utils.h>
 #include <torch/csrc/autograd/saved_variable.h>
 
+#include <algorithm>
+
 #include "temper/base/error.h"
 
 namespace temper::model {
@@ -49,9 +51,9 @@ struct FusedBackward final : torch::autograd::Node {
 };
 
 bool wants_gradient(const FusedOp::Tensors& inputs) {
-  for (const at::Tensor& input : inputs)
-    if (input.defined() && input.requires_grad()) return true;
-  return false;
+  return std::ranges::any_of(inputs, [](const at::Tensor& input) {
+    return input.defined() && input.requires_grad();
+  });
 }
 
 } // namespace

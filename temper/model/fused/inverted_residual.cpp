@@ -28,7 +28,7 @@ class InvertedResidual final : public FusedOp {
   }
 
   bool takes(const Tensors& inputs) const override {
-    at::Tensor x = inputs.at(0);
+    const at::Tensor& x = inputs.at(0);
     if (!is_float_on_cpu(x) || x.dim() != 4) return false;
     std::vector<std::int64_t> sizes = x.sizes().vec();
     for (std::size_t i = 0; i < layers_.size(); ++i) {

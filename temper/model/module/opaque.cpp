@@ -12,7 +12,7 @@ namespace {
 
 // LibTorch's own to(type) would turn integer buffers, such as BatchNorm's
 // counters, into floats.
-void convert(at::Tensor tensor, at::ScalarType type) {
+void convert(const at::Tensor& tensor, at::ScalarType type) {
   if (at::isFloatingType(tensor.scalar_type()))
     tensor.set_data(tensor.detach().to(type));
 }
@@ -103,7 +103,7 @@ std::string cause_of(const std::string& message) {
 
 class ScriptModule final : public Module {
  public:
-  explicit ScriptModule(torch::jit::Module net) : net_(std::move(net)) {}
+  explicit ScriptModule(const torch::jit::Module& net) : net_(net) {}
 
   at::Tensor forward(const std::vector<at::Tensor>& inputs) override {
     try {

@@ -76,9 +76,9 @@ bool is_number(const graph::Argument& argument) {
 
 ScriptBuilder::ScriptBuilder(
     const graph::Program& program,
-    torch::jit::Module module)
+    const torch::jit::Module& module)
     : program_(program),
-      module_(std::move(module)),
+      module_(module),
       graph_(std::make_shared<torch::jit::Graph>()) {}
 
 std::shared_ptr<torch::jit::Graph> ScriptBuilder::build() {

@@ -20,7 +20,9 @@ torch::jit::Module script_modules(const graph::Program& program);
 // The code of `forward`: every node of the graph as an operator.
 class ScriptBuilder {
  public:
-  ScriptBuilder(const graph::Program& program, torch::jit::Module module);
+  ScriptBuilder(
+      const graph::Program& program,
+      const torch::jit::Module& module);
 
   std::shared_ptr<torch::jit::Graph> build();
 

@@ -1,6 +1,7 @@
 // The table of the zoo, and the way from what was asked for to what is built.
 #include "temper/model/zoo/zoo.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "temper/base/error.h"
@@ -246,9 +247,8 @@ std::vector<ZooLine> zoo_lines() {
 }
 
 bool in_zoo(const std::string& name) {
-  for (const Entry& entry : zoo_entries())
-    if (entry.name == name) return true;
-  return false;
+  return std::ranges::any_of(
+      zoo_entries(), [&](const Entry& entry) { return entry.name == name; });
 }
 
 } // namespace temper::model

@@ -20,7 +20,7 @@ struct ZooOptions {
   // "cifar", for images of about 32 pixels. A ResNet begins with a 3x3
   // convolution of stride 1 and no pooling; MobileNetV2's first convolution has
   // stride 1, so that it ends with 2x2 values a channel.
-  std::string stem = "";
+  std::string stem = {};
   // Multiplies the channels, rounded to multiples of 8 as MobileNetV2's are.
   double width = 1;
   std::optional<std::int64_t> classes = {};

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <fstream>
 
@@ -68,9 +69,10 @@ bool delivers(
     const fs::path& directory,
     const std::string& where,
     const std::string& run_id) {
-  for (const auto& [file, state] : places_in(directory))
-    if (state.where == where && state.run_id == run_id) return true;
-  return false;
+  return std::ranges::any_of(
+      places_in(directory), [&](const KnownPlace& place) {
+        return place.state.where == where && place.state.run_id == run_id;
+      });
 }
 
 } // namespace

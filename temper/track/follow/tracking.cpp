@@ -7,7 +7,7 @@
 namespace temper::track {
 
 Tracking::Tracking(
-    std::filesystem::path run_directory,
+    const std::filesystem::path& run_directory,
     const Options& options) {
   try {
     for (const Target& target : targets_of(options, run_directory))

@@ -26,7 +26,7 @@ struct Lag {
 
 class Tracking {
  public:
-  Tracking(std::filesystem::path run_directory, const Options& options);
+  Tracking(const std::filesystem::path& run_directory, const Options& options);
   // Gives up what is under way. A call that does not come back even so is left
   // behind with its thread: nobody waits for a disk that hangs.
   ~Tracking();

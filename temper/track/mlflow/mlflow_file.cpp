@@ -72,7 +72,7 @@ StoredRun::Last last_of(const fs::path& metric) {
 
 } // namespace
 
-MlflowFile::MlflowFile(fs::path folder)
+MlflowFile::MlflowFile(const fs::path& folder)
     : folder_(fs::absolute(folder).lexically_normal()) {
   if (!folder_.has_filename()) folder_ = folder_.parent_path();
 }

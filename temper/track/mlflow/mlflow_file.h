@@ -18,7 +18,7 @@ namespace temper::track {
 
 class MlflowFile : public Tracker {
  public:
-  explicit MlflowFile(std::filesystem::path folder);
+  explicit MlflowFile(const std::filesystem::path& folder);
 
   std::string where() const override;
   bool begin(const RunFacts& run, const std::string& memory) override;

@@ -63,7 +63,7 @@ struct MlflowSqlite::Statements {
   std::unique_ptr<Statement> end;
 };
 
-MlflowSqlite::MlflowSqlite(fs::path file, bool with_models)
+MlflowSqlite::MlflowSqlite(const fs::path& file, bool with_models)
     : file_(fs::absolute(file).lexically_normal()), with_models_(with_models) {}
 
 MlflowSqlite::~MlflowSqlite() = default;

@@ -21,7 +21,9 @@ namespace temper::track {
 class MlflowSqlite : public Tracker {
  public:
   // `with_models`: a new database is for MLflow 3 alone.
-  explicit MlflowSqlite(std::filesystem::path file, bool with_models = false);
+  explicit MlflowSqlite(
+      const std::filesystem::path& file,
+      bool with_models = false);
   ~MlflowSqlite() override;
 
   std::string where() const override;

@@ -1,12 +1,14 @@
 #include "temper/track/mlflow/yaml.h"
 
+#include <algorithm>
+
 namespace temper::track {
 namespace {
 
 bool needs_escapes(const std::string& text) {
-  for (const char c : text)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) return true;
-  return false;
+  return std::ranges::any_of(text, [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
+  });
 }
 
 } // namespace

@@ -418,7 +418,7 @@ class Loop {
                   "."));
   }
 
-  void tell(journal::Event event) {
+  void tell(const journal::Event& event) {
     doing(Phase::other);
     parts_.journal.append(event);
     doing(Phase::telling);

@@ -7,7 +7,7 @@ namespace temper::train {
 CommitGate::CommitGate(const at::Tensor& open)
     : open_(open), closed_(open.logical_not()) {}
 
-void CommitGate::clear(at::Tensor gradient) const {
+void CommitGate::clear(const at::Tensor& gradient) const {
   if (open_.defined()) gradient.masked_fill_(closed_, 0);
 }
 

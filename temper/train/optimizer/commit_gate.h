@@ -25,7 +25,7 @@ class CommitGate {
 
   // Sets the gradient to zero when closed, in place. 0 * NaN is NaN, so clear
   // what is not finite before it meets the functions below.
-  void clear(at::Tensor gradient) const;
+  void clear(const at::Tensor& gradient) const;
 
   // tensor * by, or as it is; tensor + other * by, or as it is.
   at::Tensor scaled(const at::Tensor& tensor, double by) const;

@@ -43,8 +43,8 @@ void ElementSpans::clear() {
 void ElementSpans::each(const std::function<void(const Span&)>& work) const {
   const auto count = static_cast<std::int64_t>(runs_.size());
   if (count == 0) return;
-  const auto chunks = static_cast<std::int64_t>(
-      (numbers_ + kWorthAThread - 1) / kWorthAThread);
+  const auto chunks =
+      static_cast<std::int64_t>((numbers_ + kWorthAThread - 1) / kWorthAThread);
   kernels::for_each_chunk(chunks, [&](std::int64_t chunk) {
     const kernels::ChunkRange range =
         kernels::chunk_range(count, 1, chunks, chunk);

@@ -347,7 +347,7 @@ RunData open_data(
     options.numbers.scale_arrays = false;
     options.numbers.as_images = false;
   }
-  options.schema = schema;
+  options.schema = std::move(schema);
   // Where somebody watches, silence is a hang and the program is started again;
   // an error would end the run.
   const double watched_s = config.watchdog.seconds;

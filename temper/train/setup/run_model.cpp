@@ -399,7 +399,7 @@ RunModel choose_model(
         weights::load_weights(*made.program, file.weights, file.name, options);
     made.program = std::move(loaded.program);
     made.weights = weights.name;
-    made.notes.push_back(cat(std::move(loaded.report), weights.note));
+    made.notes.push_back(cat(loaded.report, weights.note));
   }
   if (!config.model.freeze.empty()) {
     if (made.weights.empty() && !store.later && path.extension() != ".pt2")

@@ -24,8 +24,10 @@ at::ScalarType type_of(data::Element element) {
 
 // The loader's memory as a tensor. LibTorch takes no const pointer; nothing
 // writes to inputs that are no parameters.
-at::Tensor
-view(const void* memory, std::vector<std::int64_t> sizes, at::ScalarType type) {
+at::Tensor view(
+    const void* memory,
+    const std::vector<std::int64_t>& sizes,
+    at::ScalarType type) {
   return at::from_blob(
       const_cast<void*>(memory), sizes, at::TensorOptions().dtype(type));
 }
