@@ -132,7 +132,7 @@ TEST_F(Calibration, EverySettingOfTheCpuPassesTheGate) {
        {plan::Layout::contiguous, plan::Layout::channels_last})
     for (const auto precision :
          {plan::Precision::fp32, plan::Precision::bf16}) {
-      const auto parity = rig->open({"cpu", layout, 1, precision})->parity();
+      const auto parity = made->open({"cpu", layout, 1, precision})->parity();
       EXPECT_TRUE(parity.agrees)
           << config::to_text(layout) << " " << config::to_text(precision)
           << ": " << parity.parameter << " off by " << parity.difference
@@ -191,7 +191,7 @@ TEST_F(Calibration, ASettingWithOtherGradientsIsRejectedByName) {
   };
   const auto made = rig();
   const auto parity =
-      rig->open({"cpu", plan::Layout::channels_last, 1, plan::Precision::fp32})
+      made->open({"cpu", plan::Layout::channels_last, 1, plan::Precision::fp32})
           ->parity();
   EXPECT_FALSE(parity.agrees);
   EXPECT_EQ(parity.parameter, "conv1.weight");
