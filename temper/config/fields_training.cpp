@@ -24,8 +24,8 @@ std::vector<Field> training_fields() {
        0,
        {"auto", "contiguous", "channels_last"}},
       {"kernels",
-       "who computes float32 on a CPU: stock, LibTorch's operators; fused, "
-       "temper's own kernels where they fit; auto: measured",
+       "code that computes float32 on a CPU: fused, temper's own, where it has "
+       "some for a layer; stock, LibTorch's operators; auto: measured",
        top<&C::kernels>,
        0,
        0,

@@ -47,10 +47,38 @@ std::string heading(const Plan& plan) {
   return origin.empty() ? "plan\n" : cat("plan (", origin, ")\n");
 }
 
+// The reason why nothing was measured, for a plan of defaults; empty if
+// something was, or there was nothing to choose.
+std::string why_defaults(const Plan& plan) {
+  std::string why;
+  for (const Tried& each : plan.tried) {
+    if (each.step_s) return "";
+    if (each.verdict == TrialVerdict::skipped) why = each.why;
+  }
+  return why;
+}
+
 // Worth a line when a run starts.
 bool is_news(const Choice& choice) {
   return !choice.reason.empty() && choice.reason != kAsAsked &&
-      choice.reason != kNoChoice && choice.reason != kDefaultPrecision;
+      choice.reason != kNoChoice && choice.reason != kLayoutOfKernels &&
+      choice.reason != kDefaultPrecision;
+}
+
+// A default among others that were not measured: the plan's own line says why.
+bool is_default(const Choice& choice, const std::string& unmeasured) {
+  return !unmeasured.empty() && choice.reason == cat(kDefault, unmeasured);
+}
+
+// A setting as a reader meets it first: "fused" alone says nothing.
+std::string setting_text(const Setting& setting) {
+  return cat(
+      to_text(setting), setting.kernels == Kernels::fused ? " kernels" : "");
+}
+
+std::string value_text(const Choice& choice) {
+  const auto kernels = config::kernels_from_text(choice.value);
+  return kernels ? cat(choice.value, ", ", whose(*kernels)) : choice.value;
 }
 
 std::string time_text(const Tried& tried) {
@@ -145,14 +173,18 @@ std::vector<std::pair<std::string, std::string>> start_rows(
       {"layout", &plan.layout},
       {"threads", &plan.threads},
       {"precision", &plan.precision}};
-  std::vector<std::string> parts{to_text(plan.setting())};
-  for (const std::string& part : {speed_text(plan), origin_text(plan)})
+  const std::string unmeasured = why_defaults(plan);
+  const std::string settled =
+      unmeasured.empty() ? "" : cat("defaults, as ", unmeasured);
+  std::vector<std::string> parts{setting_text(plan.setting())};
+  for (const std::string& part : {speed_text(plan), origin_text(plan), settled})
     if (!part.empty()) parts.push_back(part);
   std::vector<std::pair<std::string, std::string>> rows{
       {"plan", join(parts, "; ")}};
   for (const auto& [name, choice] : choices)
-    if (details || is_news(*choice))
-      rows.emplace_back(name, cat(choice->value, " (", choice->reason, ")"));
+    if (details || (is_news(*choice) && !is_default(*choice, unmeasured)))
+      rows.emplace_back(
+          name, cat(value_text(*choice), " (", choice->reason, ")"));
   if (plan.load && plan.load->busy() && plan.chosen() && !plan.remembered)
     rows.emplace_back(
         "load",

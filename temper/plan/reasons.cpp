@@ -24,8 +24,9 @@ std::string threads_value(const Setting& setting) {
 
 // The value as it stands in a sentence: "2 threads", "contiguous".
 std::string spoken(const Field& field, const Setting& setting) {
-  return field.choice == &Plan::threads ? plural(setting.threads, "thread")
-                                        : field.value(setting);
+  if (field.choice == &Plan::threads) return plural(setting.threads, "thread");
+  if (field.choice == &Plan::kernels) return whose(setting.kernels);
+  return field.value(setting);
 }
 
 int differences(const Setting& a, const Setting& b) {
@@ -60,6 +61,9 @@ const Tried* rival(
       continue;
     // What another device does with a layout says nothing about this one.
     if (!at_its_best && each.setting.device != chosen.device) continue;
+    // Each kind of kernels has a layout of its own that suits it.
+    if (field.choice == &Plan::layout && each.setting.kernels != chosen.kernels)
+      continue;
     if (!best || rank(each) < rank(*best)) best = &each;
   }
   return best;
@@ -92,13 +96,25 @@ ruled_out_reason(const Plan& plan, const Field& field, const Setting& chosen) {
   return join(reasons, "; ");
 }
 
+// The other setting's name, with what else sets it apart.
+std::string
+rival_text(const Field& field, const Setting& other, const Setting& chosen) {
+  std::string name = spoken(field, other);
+  if (field.choice == &Plan::device) return name;
+  if (field.choice != &Plan::kernels && other.kernels != chosen.kernels)
+    name += cat(" by ", whose(other.kernels), " kernels");
+  if (field.choice != &Plan::threads && other.threads != chosen.threads)
+    name += cat(" on ", plural(other.threads, "thread"));
+  return name;
+}
+
 // "33.1 ms a step; 2 threads: 405 ms"
 std::string compared(
     const Field& field,
     const Tried& mine,
     const Tried& other,
     const Setting& chosen) {
-  const std::string name = spoken(field, other.setting);
+  const std::string name = rival_text(field, other.setting, chosen);
   if (other.verdict == TrialVerdict::equal)
     return cat(
         step_text(*mine.step_s),
@@ -106,12 +122,15 @@ std::string compared(
         name,
         " is equal within the noise: ",
         step_text(*other.step_s));
-  std::string reason =
-      cat(step_text(*mine.step_s),
-          " a step; ",
-          name,
-          ": ",
-          step_text(*other.step_s));
+  // Medians of a machine that is now fast, now slow may contradict the pairs
+  // of samples that were taken one right after the other, which decide.
+  const bool pairs_decide = *other.step_s <= *mine.step_s;
+  std::string reason = cat(
+      step_text(*mine.step_s),
+      " a step; ",
+      name,
+      ": ",
+      pairs_decide ? "slower where both took turns" : step_text(*other.step_s));
   if (field.changes_numbers && !is_reference(chosen))
     reason += ", same gradients";
   return reason;
@@ -153,14 +172,16 @@ reason_for(const Plan& plan, const Field& field, const Setting& chosen) {
   if (!reasons.empty()) return join(reasons, "; ");
   if (field.choice == &Plan::threads && !chosen.on_cpu())
     return "one for each fast core; the GPU does the work";
+  if (field.choice == &Plan::layout && chosen.kernels == Kernels::fused)
+    return kLayoutOfKernels;
   const Tried* skipped =
       rival(plan, field, chosen, [](const Tried&) { return true; });
   if (skipped)
-    return mine ? cat("default; ",
+    return mine ? cat(kDefault,
                       spoken(field, skipped->setting),
                       " was not measured: ",
                       skipped->why)
-                : cat("default; ", skipped->why);
+                : cat(kDefault, skipped->why);
   return kNoChoice;
 }
 

@@ -7,13 +7,18 @@
 
 namespace temper::plan {
 
-// Fills device, layout, threads and precision of `plan` with the values of
-// `chosen` and a reason each; plan.tried and plan.ruled_out are there.
+// Fills device, layout, kernels, threads and precision of `plan` with the
+// values of `chosen` and a reason each; plan.tried and plan.ruled_out are
+// there.
 void explain(Plan& plan, const Setting& chosen, const Requests& asked);
 
 // Reasons that tell a reader nothing new.
 inline constexpr const char* kAsAsked = "as asked";
 inline constexpr const char* kNoChoice = "nothing else to choose from";
+// What a reason begins with where nothing was measured.
+inline constexpr const char* kDefault = "default; ";
+inline constexpr const char* kLayoutOfKernels =
+    "the one that temper's kernels compute in";
 inline constexpr const char* kDefaultPrecision =
     "the default; precision = \"auto\" tries half precision too";
 

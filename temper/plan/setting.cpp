@@ -40,6 +40,10 @@ std::optional<Setting> setting_from_text(const std::string& text) {
   return to_text(made) == text ? std::optional(made) : std::nullopt;
 }
 
+std::string whose(Kernels kernels) {
+  return kernels == Kernels::fused ? "temper's own" : "LibTorch's";
+}
+
 bool is_reference(const Setting& setting) {
   return setting.on_cpu() && setting.layout == Layout::contiguous &&
       setting.precision == Precision::fp32 && setting.kernels == Kernels::stock;

@@ -34,6 +34,9 @@ std::string to_text(const Setting& setting);
 // The setting in such a text; no value when it is another text.
 std::optional<Setting> setting_from_text(const std::string& text);
 
+// The owner of kernels in a sentence: "temper's own", "LibTorch's".
+std::string whose(Kernels kernels);
+
 // Contiguous fp32 on the CPU by LibTorch's operators is what every gradient is
 // held against; the number of threads does not matter for it.
 bool is_reference(const Setting& setting);

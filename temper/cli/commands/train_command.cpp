@@ -178,7 +178,7 @@ class TrainCommand : public Command {
     console.print(
         (console.verbose() ? config::to_toml(config)
                            : config::changed_toml(config)) +
-        "\n" + plan_text(plan, config, console.width()) + "\n" +
+        "\n" + plan_text(plan, config, console.width(), false) + "\n" +
         plan::to_text(plan.settings, console.width()) + "\n" +
         memory::to_text(plan.forecast) +
         (plan.parameters.empty()
