@@ -204,6 +204,13 @@ void SyntheticSource::make_row(std::int64_t number, Sample& sample) const {
   const bool classes = spec_.target == Target::label;
   for (std::size_t i = 0; i < features; ++i)
     sample.numbers[i] = bell(random.bits());
+  if (classes && !shared_.empty()) {
+    const float* point =
+        shared_.data() + static_cast<std::size_t>(sample.label) * features;
+    for (std::size_t i = 0; i < features; ++i)
+      sample.numbers[i] += point[i];
+    return;
+  }
   if (classes) {
     for (std::size_t i = 0; i < features; ++i)
       sample.numbers[i] += shared(sample.label, i);
