@@ -19,7 +19,10 @@ std::optional<std::string> first_rows(
   const std::string& x = inputs.front()->value;
   const auto reader = view.only_reader(x);
   if (!reader || !view.is_float(x)) return std::nullopt;
-  if (view.name(*reader) != "flatten") return x;
+  if (view.name(*reader) != "flatten") {
+    if (view.rank(x) != 2) return std::nullopt; // a layer for every place
+    return x;
+  }
   const Node& node = view.node(*reader);
   const Argument* start = node.find("start_dim");
   if (start == nullptr || *start != Argument{std::int64_t{1}} ||

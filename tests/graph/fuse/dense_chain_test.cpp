@@ -30,6 +30,16 @@ TEST(DenseChain, OtherNetworksAreNone) {
       dense_chain(model::blueprint({.name = "mlp", .dropout = 0.5}).graph));
 }
 
+TEST(DenseChain, ALayerForEveryPlaceOfASequenceIsNone) {
+  Builder b("test");
+  const Value x = b.input("x", DType::kFloat32, {3, 4});
+  EXPECT_FALSE(dense_chain(b.finish(b.linear("a", x, {.out = 2})).graph));
+  Builder flat("test");
+  const Value y = flat.input("x", DType::kFloat32, {3, 4});
+  EXPECT_TRUE(dense_chain(
+      flat.finish(flat.linear("a", flat.flatten("", y, 1), {.out = 2})).graph));
+}
+
 TEST(DenseChain, ASharedWeightOrASecondReaderEndsIt) {
   Builder tied("test");
   const Value x = tied.input("x", DType::kFloat32, {4});
