@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "temper/base/text.h"
 #include "temper/graph/build/builder.h"
 #include "temper/graph/cost/liveness.h"
 #include "temper/graph/infer/infer.h"
@@ -35,7 +36,7 @@ Graph two_convolutions(std::int64_t out) {
   for (const char* name : {"a", "b"}) {
     x = b.conv2d(
         name, x, {.out = out, .kernel = 3, .padding = 1, .bias = false});
-    x = b.relu("", b.batch_norm(name, x));
+    x = b.relu("", b.batch_norm(cat(name, "_norm"), x));
   }
   return training(b.finish(x));
 }
@@ -58,7 +59,7 @@ TEST(FusedMemory, OfAGroupThatIsNotTakenIsLibtorchs) {
   Builder b("test");
   Value x = b.input("x", DType::kFloat32, {3, 1, 1});
   x = b.conv2d("a", x, {.out = 4, .kernel = 1, .bias = false});
-  x = b.relu("", b.batch_norm("a", x));
+  x = b.relu("", b.batch_norm("norm", x));
   const Graph graph = training(b.finish(x));
   ASSERT_EQ(find_fusions(graph).groups.size(), 1U);
   EXPECT_EQ(
