@@ -312,11 +312,6 @@ class EngineTrial final : public plan::Trial {
         setting_(std::move(setting)),
         engine_(ground_->engine(setting_)) {}
 
-  ~EngineTrial() override {
-    engine_.reset();
-    memory::release_cached(setting_.device);
-  }
-
   void step() override try {
     if (engine_ == nullptr) engine_ = ground_->engine(setting_);
     ground_->step(*engine_, setting_);

@@ -166,7 +166,7 @@ TEST_F(Budgets, PlanningTakesNoMoreMemoryThanTheRun) {
   config_.train.batch = 64;
   config_.train.max_steps = 100;
   config_.layout = "auto";
-  config_.plan.seconds = 60;
+  config_.plan.seconds = 15;
   memory::install_cpu_allocator();
   memory::trim_cpu_pool();
   const std::uint64_t before = memory::cpu_usage().live_bytes;

@@ -97,7 +97,7 @@ TEST_F(TrainingOnSim, WrongNumbersAreFoundByTheGateAndNamed) {
   const machine::Machine machine = machine::probe(".");
   const auto parity = [&](const std::string& fault) {
     const auto rig = make_rig(
-        {config, machine, model, data, make_engine, "test", {}, 1, {}});
+        {config, machine, model, data, make_engine, "test", {}, 1, {}}, {});
     const auto trial =
         rig->open({"sim", plan::Layout::contiguous, 1, plan::Precision::fp32});
     sim::Rules rules;
