@@ -88,7 +88,7 @@ git ls-files -co --exclude-standard '*.cpp' '*.h' |
   xargs -P "$jobs" -n 100 clang-format --dry-run -Werror
 
 cmake --preset lint >/dev/null
-cmake --build --preset lint >/dev/null
+said=$(cmake --build --preset lint 2>&1) || { printf '%s\n' "$said" >&2; exit 1; }
 rm -rf "$units"
 mkdir -p "$units"
 touch "$clean"
