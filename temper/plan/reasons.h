@@ -15,7 +15,7 @@ void explain(Plan& plan, const Setting& chosen, const Requests& asked);
 // Reasons that tell a reader nothing new.
 inline constexpr const char* kAsAsked = "as asked";
 inline constexpr const char* kNoChoice = "nothing else to choose from";
-// What a reason begins with where nothing was measured.
+// The beginning of a reason where nothing was measured.
 inline constexpr const char* kDefault = "default; ";
 inline constexpr const char* kLayoutOfKernels =
     "the one that temper's kernels compute in";

@@ -153,7 +153,10 @@ Drawing heat_map(HeatMap map) {
       "a heat map is square and has names");
   const double margin = 34 + room_for(map.names);
   const double grid = cell_for(count) * static_cast<double>(count);
-  const double width = margin + std::max(grid, 60.0) + 24 + kBar + 70;
+  const double title =
+      0.75 * kTitleSize * static_cast<double>(map.title.size());
+  const double width =
+      margin + std::max(std::max(grid, 60.0) + 24 + kBar + 70, title);
   const double height =
       56 + std::max(grid, 90.0) + 24 + 0.75 * room_for(map.names);
   return {width, height, [=, map = std::move(map)](Canvas& canvas) {

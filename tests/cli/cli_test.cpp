@@ -80,6 +80,8 @@ TEST(Cli, AnUnknownCommandGetsTheNearestOne) {
           HasSubstr("Did you mean: temper doctor?")));
   EXPECT_THAT(temper({"frobnicate"}).err, Not(HasSubstr("Did you mean")));
   EXPECT_EQ(temper({"help", "docter"}).code, 2);
+  EXPECT_THAT(temper({"predict"}).err, HasSubstr("--with-preprocessing"));
+  EXPECT_THAT(temper({"test"}).err, HasSubstr("data.test"));
 }
 
 TEST(Cli, AnUnknownFlagGetsTheNearestOne) {

@@ -140,6 +140,15 @@ TEST(HeatMaps, ShadeACellByItsShareOfTheRow) {
   EXPECT_GT(red(1, 0), 250);
 }
 
+TEST(HeatMaps, AreAsWideAsTheirTitle) {
+  HeatMap map{"", "r", "c", "s", {"cat", "dog"}, {90, 10, 0, 7}};
+  map.title = "Confusion matrix of the validation set WWWWWWWWWWW";
+  const Pixels pixels = decoded(as_png(heat_map(map), 1));
+  const double width = pixels.width;
+  EXPECT_GT(pixels.dark({width / 2, 8, width / 2, 20}), 0);
+  EXPECT_EQ(pixels.dark({width - 3, 8, 3, 20}), 0);
+}
+
 TEST(HeatMaps, AreThereForAnyNumberOfClassesAndAnyNames) {
   for (const std::size_t count : {1U, 2U, 10U, 300U}) {
     HeatMap map{"t", "r", "c", "s", {}, {}};

@@ -44,7 +44,22 @@ const CommandEntry* find_command(const std::string& name) {
   return nullptr;
 }
 
+// The way to what other programs have a command for; empty: not known.
+std::string way_to(const std::string& name) {
+  if (name == "eval" || name == "evaluate" || name == "test")
+    return "A test set is scored at the end of a run: temper train --set "
+           "data.test=SOURCE.";
+  if (name == "predict" || name == "infer" || name == "generate")
+    return "Export the model and use it from Python or C++: temper export "
+           "latest --with-preprocessing --to net.pt2 (docs/use-a-model.md).";
+  if (name == "resume")
+    return "Go on with a run: temper train --resume latest.";
+  return "";
+}
+
 [[noreturn]] void unknown_command(const std::string& name) {
+  if (const std::string way = way_to(name); !way.empty())
+    throw UsageError(cat("there is no command \"", name, "\"."), way);
   std::vector<std::string> names;
   for (const auto& entry : commands())
     names.emplace_back(entry.name);

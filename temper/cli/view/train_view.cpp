@@ -182,12 +182,16 @@ void TrainView::see(const journal::Event& event) {
 
 void TrainView::forecast_line(const journal::Event& event) {
   constexpr double kAsForecast = 0.05;
+  constexpr double kNobodyMinds = 1 << 20; // bytes
   const auto bytes = [&](const char* name) {
     return bytes_text(
         static_cast<std::uint64_t>(event.count(name).value_or(0)));
   };
   const double error = event.number(fields::kError).value_or(0);
-  const bool as_forecast = std::fabs(error) < kAsForecast;
+  const double off = event.number("forecast_bytes").value_or(0) -
+      event.number("measured_bytes").value_or(0);
+  const bool as_forecast =
+      std::fabs(error) < kAsForecast || std::fabs(off) < kNobodyMinds;
   if (as_forecast && !console_.verbose()) return; // the start table has it
   console_.print(named_row(
       "memory",

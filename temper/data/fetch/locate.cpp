@@ -165,6 +165,14 @@ Path locate(
   refuse_missing(dataset, places);
 }
 
+std::vector<std::string> datasets_in(const Path& folder) {
+  std::vector<std::string> found;
+  for (const NamedDataset& known : datasets())
+    if (holds_any(folder, known.marks) || holds_any(folder, known.pickles))
+      found.push_back(known.name);
+  return found;
+}
+
 bool is_there(const std::string& dataset, const Environment& environment) {
   const auto& marks = dataset_named(dataset).marks;
   const auto places = candidate_directories(dataset, {}, environment);

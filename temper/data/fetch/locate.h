@@ -32,6 +32,10 @@ std::filesystem::path locate(
 // Whether locate() would find it.
 bool is_there(const std::string& dataset, const Environment& environment);
 
+// Datasets whose files, or those of the version for Python, lie in a folder
+// itself: "mnist" and "fashion-mnist" look alike.
+std::vector<std::string> datasets_in(const std::filesystem::path& folder);
+
 // The user's cache folder below $HOME: ".cache" or "Library/Caches".
 const char* home_cache_folder();
 

@@ -201,19 +201,23 @@ histogram(const std::vector<HistogramRow>& all, int width, std::size_t most) {
   std::size_t names = 0;
   std::size_t numbers = 0;
   std::int64_t largest = 1;
-  std::int64_t smallest = rows.empty() ? 0 : rows.front().count;
+  std::int64_t smallest = 0; // that is not empty
   for (const auto& row : rows) {
     names = std::max(names, row.name.size());
     numbers = std::max(numbers, count_text(row.count).size());
     largest = std::max(largest, row.count);
-    smallest = std::min(smallest, row.count);
+    if (row.count > 0 && (smallest == 0 || row.count < smallest))
+      smallest = row.count;
   }
   names = std::min<std::size_t>(names, 28);
   constexpr std::size_t kLongestBar = 40;
   const auto columns = static_cast<std::size_t>(std::max(width, 40));
   std::size_t bar = std::min(kLongestBar, columns - names - numbers - 6);
-  // Bars of one length say nothing.
-  if (rows.size() > 1 && left_out == 0 && smallest == largest) bar = 0;
+  // Bars of about one length say nothing.
+  constexpr double kAlike = 1.1;
+  if (rows.size() > 1 && left_out == 0 &&
+      static_cast<double>(largest) < kAlike * static_cast<double>(smallest))
+    bar = 0;
   std::string text;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (left_out > 0 && i == most / 2)

@@ -114,7 +114,10 @@ Splits open_raw(const std::string& given, const OpenOptions& options) {
     const std::string key = kind.key();
     if (key.back() != ':') {
       if (name == key) return kind.open("", options);
-      continue;
+      if (!name.starts_with(key + ":")) continue;
+      OpenOptions placed = options;
+      placed.path = name.substr(key.size() + 1);
+      return kind.open("", placed);
     }
     if (!name.starts_with(key)) continue;
     const std::string rest = name.substr(key.size());

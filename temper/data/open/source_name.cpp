@@ -8,6 +8,7 @@
 #include "temper/base/file/nearest_file.h"
 #include "temper/base/nearest.h"
 #include "temper/base/text.h"
+#include "temper/data/fetch/locate.h"
 #include "temper/data/open/open.h"
 
 namespace temper::data {
@@ -34,9 +35,11 @@ std::string shown_name(const std::string& key) {
   return key;
 }
 
+// A named dataset may say where it is: cifar10:PATH.
 bool has_kind(const std::string& name) {
   return std::ranges::any_of(keys(), [&](const std::string& key) {
-    return key.back() == ':' ? name.starts_with(key) : name == key;
+    return key.back() == ':' ? name.starts_with(key)
+                             : name == key || name.starts_with(key + ":");
   });
 }
 
@@ -52,9 +55,28 @@ std::string kind_of_file(const fs::path& path) {
   return "";
 }
 
+// The named dataset whose files a folder holds; empty: none.
+std::string dataset_folder(const std::string& name) {
+  const std::vector<std::string> held = datasets_in(name);
+  if (held.size() == 1) return cat(held.front(), ":", name);
+  if (held.empty()) return "";
+  std::vector<std::string> choices;
+  for (const std::string& each : held)
+    choices.push_back(cat(each, ":", name));
+  throw Error(
+      cat("[data] ",
+          name,
+          " may be ",
+          join(held, " or "),
+          ": they look alike."),
+      cat("Say which it is: ", join(choices, " or "), "."));
+}
+
 // A folder of folders has a class in each. One without holds arrays or shards,
 // and whatever else is in it is said by the reader of class folders.
 std::string named_folder(const std::string& name) {
+  if (std::string dataset = dataset_folder(name); !dataset.empty())
+    return dataset;
   std::error_code unreadable;
   std::string held; // the kind of its files
   for (const auto& entry : fs::directory_iterator(name, unreadable)) {

@@ -4,7 +4,6 @@
 
 #include "temper/base/digest/hash.h"
 #include "temper/base/file/file.h"
-#include "temper/base/log.h"
 #include "temper/base/text.h"
 #include "temper/data/codec/planar.h"
 #include "temper/data/sample/class_names.h"
@@ -63,26 +62,29 @@ Splits open_cifar(
             train_names.front(),
             "."),
         cat("Get it with `temper data get ", format.name, "`."));
+  Splits made;
+  std::vector<std::string> notes;
   if (!train.missing.empty())
-    log::note(
-        cat("[data] ",
-            format.name,
+    notes.push_back(
+        cat(format.name,
             " is incomplete: ",
             join(train.missing, ", "),
             " not in ",
-            directory.string(),
-            "."));
+            directory.string()));
   auto source = std::make_shared<CifarSource>(format, train.found);
   const Files val = files_in(directory, {val_name});
-  if (!val.found.empty())
-    return {source, std::make_shared<CifarSource>(format, val.found)};
-  log::note(
-      cat("[data] ",
-          val_name,
-          " is not in ",
-          directory.string(),
-          "; a part of the training images validates instead."));
-  return divide(source, options);
+  if (!val.found.empty()) {
+    made = {source, std::make_shared<CifarSource>(format, val.found)};
+  } else {
+    made = divide(source, options);
+    notes.push_back(
+        cat(val_name,
+            " is not in ",
+            directory.string(),
+            "; a part of the training images validates instead"));
+  }
+  made.notes = std::move(notes);
+  return made;
 }
 
 } // namespace

@@ -231,7 +231,7 @@ void obey(
     const Schema& schema) {
   if (schema.columns.empty())
     throw Error(
-        cat("[data] ", name, " is a table, and the training data is none."),
+        cat("[data] ", name, " is a table, and the training data is not."),
         "Use a source of the same kind as for training.");
   std::vector<std::string> missing;
   for (const Column& column : schema.columns)

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "temper/base/error.h"
-#include "temper/base/log.h"
 #include "temper/base/text.h"
 
 namespace temper::data {
@@ -140,23 +139,24 @@ std::string join_named(std::vector<std::string> names) {
   return join(names, ", ");
 }
 
-void warn_of_empty_classes(
+void note_empty_classes(
     const std::string& root,
-    const std::vector<std::string>& empty) {
+    const std::vector<std::string>& empty,
+    std::vector<std::string>& notes) {
   for (std::size_t i = 0; i < std::min(kNamedFiles, empty.size()); ++i)
-    log::warn(cat("[data] ", root, "/", empty[i], " has no images."));
+    notes.push_back(cat(root, "/", empty[i], " has no images"));
   if (empty.size() > kNamedFiles)
-    log::warn(
-        cat("[data] ",
-            empty.size() - kNamedFiles,
+    notes.push_back(
+        cat(empty.size() - kNamedFiles,
             " more class folders of ",
             root,
-            " have no images."));
+            " have no images"));
 }
 
-void tell_ignored(
+void note_ignored(
     const std::string& root,
-    const std::map<std::string, std::int64_t>& ignored) {
+    const std::map<std::string, std::int64_t>& ignored,
+    std::vector<std::string>& notes) {
   if (ignored.empty()) return;
   std::int64_t all = 0;
   std::vector<std::string> endings;
@@ -167,15 +167,13 @@ void tell_ignored(
         cat(count_text(count), " ", ending.empty() ? "without one" : ending));
   }
   if (ignored.size() > kNamedFiles) endings.push_back("...");
-  log::note(
-      cat("[data] ",
-          plural(all, "file"),
+  notes.push_back(
+      cat(plural(all, "file"),
           " in the class folders of ",
           root,
           all == 1 ? " is" : " are",
           " not used, as the ending is not an image's: ",
-          join(endings, ", "),
-          "."));
+          join(endings, ", ")));
 }
 
 } // namespace
@@ -221,12 +219,11 @@ FolderListing list_class_folders(const std::string& root) {
                          " and no class folders."),
         kLayout);
   if (stray > 0)
-    log::warn(
-        cat("[data] ",
-            root,
+    listing.notes.push_back(
+        cat(root,
             " holds ",
             plural(stray, "image"),
-            " outside its class folders; not used."));
+            " outside its class folders; not used"));
 
   std::vector<std::string> empty;
   for (const std::string& name : listing.classes) {
@@ -243,8 +240,8 @@ FolderListing list_class_folders(const std::string& root) {
             join_named(listing.classes),
             "."),
         "Add images (.jpg, .png, .webp, .bmp, .ppm).");
-  warn_of_empty_classes(root, empty);
-  tell_ignored(root, listing.ignored);
+  note_empty_classes(root, empty, listing.notes);
+  note_ignored(root, listing.ignored, listing.notes);
   listing.begins.push_back(static_cast<std::int64_t>(listing.files.size()));
   return listing;
 }

@@ -21,6 +21,9 @@ struct FolderListing {
   // Files in class folders that are no images by their names: how many of each
   // ending (".gif", ".txt", "" for none). They are not used.
   std::map<std::string, std::int64_t> ignored;
+  // Sentences about classes without images, images outside of classes and files
+  // that are not used.
+  std::vector<std::string> notes;
 };
 
 // Directories in `root`, sorted, without hidden ones; links are followed.
@@ -30,10 +33,8 @@ std::vector<std::string> subfolders(const std::string& root);
 // Has a name that torchvision's ImageFolder takes for an image, or a PBM's.
 bool has_image_name(const std::string& name);
 
-// One directory is open at a time. Warns about classes without images, images
-// outside of classes and files that are not used. Error when there are no
-// classes, no images at all, a directory that cannot be read, or a loop of
-// links.
+// One directory is open at a time. Error when there are no classes, no images
+// at all, a directory that cannot be read, or a loop of links.
 FolderListing list_class_folders(const std::string& root);
 
 } // namespace temper::data

@@ -102,10 +102,16 @@ Splits open_folder(const std::string& path, const OpenOptions& options) {
   const bool has_train = has(parts, "train");
   const bool has_test = has_train && has(parts, "test");
   Splits made;
+  std::vector<std::string> notes;
+  const auto source = [&](const std::string& folder) {
+    auto opened = std::make_shared<FolderSource>(folder);
+    notes.insert(notes.end(), opened->notes().begin(), opened->notes().end());
+    return opened;
+  };
   for (const char* name : {"val", "valid", "validation"}) {
     if (!has_train || !has(parts, name)) continue;
-    made.train = std::make_shared<FolderSource>(root + "/train");
-    made.val = std::make_shared<FolderSource>(cat(root, "/", name));
+    made.train = source(root + "/train");
+    made.val = source(cat(root, "/", name));
     break;
   }
   if (made.train == nullptr) {
@@ -113,13 +119,12 @@ Splits open_folder(const std::string& path, const OpenOptions& options) {
     // "train" is a class like the others.
     const bool only_train =
         has_test || parts == std::vector<std::string>{"train"};
-    made = divide(
-        std::make_shared<FolderSource>(only_train ? root + "/train" : root),
-        options);
+    made = divide(source(only_train ? root + "/train" : root), options);
     if (has_test && made.val != nullptr)
-      made.notes.push_back(cat(
+      notes.push_back(cat(
           root, " has train/ and test/ and no val/: part of train/ validates"));
   }
+  made.notes.insert(made.notes.end(), notes.begin(), notes.end());
   if (has_test) made.test = cat("folder:", root, "/test");
   return made;
 }

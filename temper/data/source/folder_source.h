@@ -33,6 +33,10 @@ class FolderSource final : public IndexedSource {
   const Content* content() const override {
     return &content_;
   }
+  // Sentences about what of the folder is not used.
+  const std::vector<std::string>& notes() const {
+    return listing_.notes;
+  }
 
  private:
   // All of the image without a chooser.

@@ -3,7 +3,6 @@
 #include <cstring>
 
 #include "temper/base/digest/hash.h"
-#include "temper/base/log.h"
 #include "temper/base/text.h"
 #include "temper/data/sample/class_names.h"
 #include "temper/data/sample/split.h"
@@ -169,11 +168,12 @@ Splits open_mnist(
   const auto labels = idx_file(directory, "t10k-labels", 1);
   if (!images.empty() && !labels.empty())
     return {train, std::make_shared<MnistSource>(format, images, labels)};
-  log::note(
-      cat("[data] t10k-images or t10k-labels is not in ",
+  Splits made = divide(train, options);
+  made.notes.push_back(
+      cat("t10k-images or t10k-labels is not in ",
           directory.string(),
-          "; a part of the training images validates instead."));
-  return divide(train, options);
+          "; a part of the training images validates instead"));
+  return made;
 }
 
 } // namespace temper::data

@@ -114,6 +114,7 @@ void NpySource::describe_inputs() {
 void NpySource::describe_targets() {
   const NpyHeader& header = targets_.header;
   const std::int64_t row = header.row_items();
+  const bool asked_for_numbers = !one_hot_;
   one_hot_ = one_hot_ && targets_are_one_hot();
   if (one_hot_) {
     info_.target = Target::label;
@@ -128,13 +129,18 @@ void NpySource::describe_targets() {
   }
   if (!header.is_integer() || row != 1) {
     if (row > (1 << 20)) refuse_array(targets_, "a target is too large");
-    note_ =
-        cat("the targets are ",
-            header.is_integer() ? "rows of numbers" : "floats",
-            " and are taken for ",
-            row == 1 ? "a number" : cat(row, " numbers"),
-            " to predict",
-            row == 1 ? "; save them as integers if they are classes" : "");
+    if (!asked_for_numbers)
+      note_ =
+          cat("the targets are ",
+              header.is_integer() ? "rows of numbers" : "floats",
+              " and are taken for ",
+              row == 1 ? "a number" : cat(row, " numbers"),
+              " to predict",
+              row == 1 ? "; save them as integers if they are classes"
+                  : targets_are_bits()
+                  ? "; train.loss = \"bce\" takes each 0 or 1 for a label of "
+                    "its own"
+                  : "");
     info_.target = Target::numbers;
     info_.target_size = static_cast<int>(row);
     return;
@@ -168,6 +174,18 @@ bool NpySource::targets_are_one_hot() const {
     const auto ones = std::count(numbers.begin(), numbers.end(), 1.0F);
     const auto zeros = std::count(numbers.begin(), numbers.end(), 0.0F);
     if (ones != 1 || zeros != row - 1) return false;
+  }
+  return true;
+}
+
+bool NpySource::targets_are_bits() const {
+  const NpyHeader& header = targets_.header;
+  std::vector<std::uint8_t> scratch;
+  std::vector<float> numbers(static_cast<std::size_t>(header.row_items()));
+  for (std::int64_t i = 0; i < header.shape[0]; ++i) {
+    npy_to_floats(header, npy_row(targets_, i, scratch), numbers.data());
+    for (const float number : numbers)
+      if (number != 0 && number != 1) return false;
   }
   return true;
 }

@@ -47,6 +47,7 @@ class NpySource : public IndexedSource {
   void describe_inputs();
   void describe_targets();
   bool targets_are_one_hot() const;
+  bool targets_are_bits() const; // rows of nothing but 0 and 1
 
   SourceInfo info_;
   NpyArray inputs_;

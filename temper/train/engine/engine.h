@@ -105,6 +105,11 @@ class Engine {
   virtual StepReport report() = 0;
   // The sums added up by steps since the last call. Waits for the device.
   virtual MetricSums take_training_sums() = 0;
+  // Those sums so far, which stay to be taken; empty: they cannot be looked at
+  // without waiting.
+  virtual MetricSums training_sums() const {
+    return {};
+  }
   // The last step's gradients, by the parameters' names: settings are compared
   // by them.
   virtual graph::Weights gradients() {

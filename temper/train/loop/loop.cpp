@@ -19,6 +19,7 @@
 #include "temper/train/loop/progress.h"
 #include "temper/train/loop/recovery.h"
 #include "temper/train/loop/saver.h"
+#include "temper/train/loop/shown_numbers.h"
 #include "temper/train/metrics/meter.h"
 #include "temper/train/schedule/updates.h"
 
@@ -117,7 +118,7 @@ class Loop {
     }
     const std::string failed = saver_.finish();
     if (!failed.empty() && parts_.checkpoints.list().empty())
-      throw not_saved("stopped", failed);
+      throw saver_.not_saved("stopped", failed);
     recovery_.settle(); // for the outcome: the checkpoint has them as they were
   }
 
@@ -127,7 +128,7 @@ class Loop {
     if (saved().empty()) return;
     save({"", best_, score_, true}); // room may have been made
     const std::string failed = saved();
-    if (!failed.empty()) throw not_saved("done", failed);
+    if (!failed.empty()) throw saver_.not_saved("done", failed);
   }
 
   void validate() {
@@ -282,7 +283,7 @@ class Loop {
     order.epoch = progress_.epoch;
     order.update = progress_.update;
     order.lr = updates_.lr(progress_.update, progress_.plateau_drops);
-    order.report = reported;
+    order.report = reported || shown_.is_old();
     recovery_.arm(order);
     lr_ = order.lr;
     if (parts_.heartbeats != nullptr) {
@@ -303,7 +304,10 @@ class Loop {
     if (updated) {
       ++progress_.update;
       recovery_.committed(order);
-      if (reported) report(batch);
+      if (reported)
+        report(batch);
+      else if (order.report)
+        shown_.look(parts_.engine, progress_.epoch_sums);
       watches_.after_commit(order);
     } else {
       tell(overflow_event(progress_));
@@ -317,8 +321,7 @@ class Loop {
     const StepReport last = parts_.engine.report();
     recovery_.settle(); // the step has read its numbers: they are good
     meter_.report();
-    loss_ = last.loss;
-    accuracy_ = metric(progress_.epoch_sums, "accuracy");
+    shown_.take(last, progress_.epoch_sums);
     const int micro = governor_.micro_batch();
     tell(step_event(
         progress_,
@@ -418,7 +421,7 @@ class Loop {
                   "."));
   }
 
-  void tell(const journal::Event& event) {
+  void tell(journal::Event event) {
     doing(Phase::other);
     parts_.journal.append(event);
     doing(Phase::telling);
@@ -443,8 +446,8 @@ class Loop {
     seen.steps = steps;
     seen.samples = samples;
     seen.validating = validating;
-    seen.loss = loss_;
-    seen.accuracy = accuracy_;
+    seen.loss = shown_.loss();
+    seen.accuracy = shown_.accuracy();
     seen.lr = lr_;
     seen.samples_per_s = meter_.samples_per_s();
     seen.waiting = meter_.waiting();
@@ -474,8 +477,7 @@ class Loop {
   bool best_ = false; // was the last epoch
   std::optional<double> score_; // its own, larger is better
   double lr_ = 0;
-  double loss_ = std::nan("");
-  double accuracy_ = std::nan("");
+  ShownNumbers shown_{parts_.engine, parts_.oldest_loss_s};
   Saver saver_; // goes first: it may still tell something
 };
 

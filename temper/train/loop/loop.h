@@ -29,8 +29,8 @@ struct Glimpse {
   std::int64_t step = 0; // in the epoch, done
   std::int64_t steps = 0; // of the epoch; 0: not known
   bool validating = false;
-  double loss = 0; // as last reported; NaN before the first
-  double accuracy = 0; // of the epoch so far, as last reported; NaN: none
+  double loss = 0; // as last looked at; NaN before the first
+  double accuracy = 0; // of the epoch so far, as last looked at; NaN: none
   double lr = 0;
   std::int64_t samples = 0; // of this step
   double samples_per_s = 0;
@@ -72,6 +72,8 @@ struct LoopParts {
   // config.
   std::optional<memory::Governor> governor = {};
   memory::Forecast forecast = {}; // of what a step takes; empty: not known
+  // The loss that glimpses have is no older, where it can be read for nothing.
+  double oldest_loss_s = 1;
   // Memory has no room for a second copy of the state: the next one is made
   // when the one before is written.
   bool one_copy = false;

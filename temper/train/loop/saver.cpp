@@ -106,4 +106,18 @@ void Saver::see(const std::vector<checkpoint::Written>& ended, bool over) {
   }
 }
 
+Error Saver::not_saved(const std::string& state, const std::string& why) const {
+  const auto last = parts_.store.list();
+  return Error(
+      cat("[train] the run is ",
+          state,
+          ", but its last checkpoint could not be written: ",
+          why),
+      last.empty() ? "Make room, and start it again."
+                   : cat("Make room and go on with --resume: it repeats what "
+                         "came after update ",
+                         last.back(),
+                         "."));
+}
+
 } // namespace temper::train

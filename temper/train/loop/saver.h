@@ -22,6 +22,7 @@
 #include <optional>
 #include <string>
 
+#include "temper/base/error.h"
 #include "temper/checkpoint/background_writer.h"
 #include "temper/checkpoint/checkpoint.h"
 #include "temper/config/config.h"
@@ -68,6 +69,9 @@ class Saver {
   // Waits until nothing is on its way. The reason when the last one is not on
   // disk; empty: it is.
   std::string finish();
+  // The error of a run that is in `state`, "done" or "stopped", when its last
+  // checkpoint is not on disk.
+  Error not_saved(const std::string& state, const std::string& why) const;
 
  private:
   struct Point {

@@ -95,7 +95,8 @@ std::int64_t outputs_of(const graph::Graph& graph) {
 // wants.
 std::string advice_for(
     const graph::Sizes& wants,
-    const std::vector<std::int64_t>& has) {
+    const std::vector<std::int64_t>& has,
+    data::Input input) {
   const bool images = wants.size() == 4 && has.size() == 3;
   const auto differs = [&](std::size_t i) {
     return wants[i + 1].fixed() && wants[i + 1].value != has[i];
@@ -111,6 +112,8 @@ std::string advice_for(
         ", or convert the images.");
   if (images && wants[2] == wants[3])
     return cat("Set data.image_size = ", wants[2].value, ".");
+  if (input == data::Input::tokens && wants.size() == 2)
+    return cat("Set data.sequence = ", wants[1].value, ".");
   return "Use a model for such data: mlp takes any shape.";
 }
 
@@ -148,7 +151,7 @@ void check_fits(
           " has ",
           join(has, " x "),
           "."),
-      advice_for(sizes, data.input_shape));
+      advice_for(sizes, data.input_shape, data.info.input));
 }
 
 void apply(RunModel& made, graph::Passed passed) {
@@ -230,6 +233,74 @@ void settle_batch(RunModel& made, const RunData& data) {
       cat(note, " (export it with dynamic_shapes for any batch)"));
 }
 
+// The numbers that the first output holds for a sample; 0: not known.
+std::int64_t numbers_given(const graph::Graph& graph) {
+  const auto names = graph::tensors_in(graph.outputs.at(0).value);
+  if (names.empty()) return 0;
+  const auto& sizes = graph.meta(names[0]).sizes;
+  std::int64_t numbers = 1;
+  for (std::size_t i = 1; i < sizes.size(); ++i) {
+    if (!sizes[i].fixed()) return 0;
+    numbers *= sizes[i].value;
+  }
+  return numbers;
+}
+
+[[noreturn]] void refuse_outputs(
+    const RunModel& made,
+    std::int64_t has,
+    const RunData& data,
+    const std::string& wanted) {
+  throw Error(
+      cat("[train] ",
+          made.name,
+          " has ",
+          plural(has, "output"),
+          ", and ",
+          data.source,
+          " has ",
+          wanted,
+          "."),
+      "Give it a new last layer: model.head = \"new\".");
+}
+
+// The outputs that a task with targets compares with them: as many as there
+// are classes, or numbers to predict.
+void fit_outputs(
+    const config::Config& config,
+    const RunData& data,
+    std::int64_t outputs,
+    RunModel& made) {
+  const bool classes = tells_classes(config, data);
+  const bool numbers = data.info.target == data::Target::numbers &&
+      config.train.task != "autoencode";
+  const std::int64_t has = numbers ? numbers_given(made.program->graph)
+                                   : outputs_of(made.program->graph);
+  if ((!classes && !numbers) || has == 0 || has == outputs) return;
+  if (config::head_of(config.model) != config::HeadChoice::keep) {
+    apply(
+        made,
+        graph::replace_head(
+            *made.program, outputs, static_cast<std::uint64_t>(config.seed)));
+    return;
+  }
+  if (numbers)
+    refuse_outputs(
+        made, has, data, cat(plural(outputs, "number"), " to predict"));
+  if (has < outputs) refuse_outputs(made, has, data, cat(outputs, " classes"));
+  made.notes.push_back(
+      cat(made.name,
+          " has ",
+          has,
+          " outputs for ",
+          outputs,
+          " classes: the last ",
+          has - outputs,
+          " never occur (model.head = \"new\" gives it ",
+          outputs,
+          ")"));
+}
+
 RunModel open_export(
     const config::Config& config,
     const RunData& data,
@@ -239,43 +310,7 @@ RunModel open_export(
   made.program = graph::read_pt2(config.model.name);
   settle_batch(made, data);
   check_fits(made.program->graph, data, made.name);
-  const std::int64_t has = outputs_of(made.program->graph);
-  const bool numbers = data.info.target == data::Target::numbers &&
-      config.train.task != "autoencode";
-  const bool may_change =
-      config::head_of(config.model) != config::HeadChoice::keep;
-  if ((tells_classes(config, data) || (numbers && may_change)) && has != 0 &&
-      has != outputs) {
-    if (!may_change && has < outputs)
-      throw Error(
-          cat("[train] ",
-              made.name,
-              " has ",
-              has,
-              " outputs, and ",
-              data.source,
-              " has ",
-              outputs,
-              " classes."),
-          "Give it a new last layer: model.head = \"new\".");
-    if (!may_change)
-      made.notes.push_back(
-          cat(made.name,
-              " has ",
-              has,
-              " outputs for ",
-              outputs,
-              " classes: the last ",
-              has - outputs,
-              " never occur (model.head = \"new\" gives it ",
-              outputs,
-              ")"));
-    else
-      apply(
-          made,
-          graph::replace_head(
-              *made.program, outputs, static_cast<std::uint64_t>(config.seed)));
-  }
+  fit_outputs(config, data, outputs, made);
   return made;
 }
 

@@ -103,6 +103,10 @@ class TorchEngine final : public Engine {
     return std::exchange(training_, {});
   }
 
+  MetricSums training_sums() const override {
+    return training_;
+  }
+
   graph::Weights gradients() override {
     graph::Weights all;
     for (const NamedTensor& each : parameters_)

@@ -46,6 +46,9 @@ class TransferEngine final : public Engine {
   MetricSums take_training_sums() override {
     return now_->take_training_sums();
   }
+  MetricSums training_sums() const override {
+    return now_->training_sums();
+  }
   graph::Weights gradients() override {
     return now_->gradients();
   }

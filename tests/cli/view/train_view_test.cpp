@@ -270,10 +270,8 @@ TEST(EndTable, OneThatStoppedEarlySaysSinceWhen) {
           HasSubstr("(early_stop = 2)")));
 }
 
-std::string forecast_line(
-    std::int64_t measured,
-    std::int64_t forecast,
-    bool verbose = false) {
+std::string
+forecast_line(double measured, double forecast, bool verbose = false) {
   Console console(Environment{});
   console.set_verbose(verbose);
   TrainView view(console, {});
@@ -281,16 +279,15 @@ std::string forecast_line(
   view.see(journal::Event{
       "forecast_check",
       0,
-      {{"measured_bytes", measured << 20},
-       {"forecast_bytes", forecast << 20},
-       {"error",
-        static_cast<double>(forecast - measured) /
-            static_cast<double>(measured)}}});
+      {{"measured_bytes", static_cast<std::int64_t>(measured * (1 << 20))},
+       {"forecast_bytes", static_cast<std::int64_t>(forecast * (1 << 20))},
+       {"error", (forecast - measured) / measured}}});
   return testing::internal::GetCapturedStdout();
 }
 
 TEST(ForecastLine, IsThereOnlyWhenThePeakIsAnother) {
   EXPECT_EQ(forecast_line(100, 104), "");
+  EXPECT_EQ(forecast_line(0.3, 0.5), ""); // KiB are nothing to plan with
   EXPECT_EQ(
       forecast_line(100, 104, true),
       "  memory    peak 100 MiB of tensors, as forecast\n");

@@ -312,5 +312,12 @@ TEST(CheckReport, AHistogramOfManyClassesShowsTheEnds) {
   EXPECT_EQ(histogram({{"none", 0}}, 60), "  none  0\n");
 }
 
+TEST(CheckReport, BarsAreDrawnOnlyWhereTheyDiffer) {
+  EXPECT_EQ(
+      histogram({{"a", 180}, {"b", 179}, {"c", 0}}, 60),
+      "  a  180\n  b  179\n  c    0\n");
+  EXPECT_THAT(histogram({{"a", 180}, {"b", 90}}, 60), HasSubstr("###"));
+}
+
 } // namespace
 } // namespace temper::data

@@ -416,7 +416,7 @@ TEST(OtherImages, OfOtherChannelsOrKindsAreRefused) {
       cat("csv:", table_of(folder, "t.csv", "x,y", {"1,a", "2,b"}));
   EXPECT_THAT(
       complaint([&] { open_other(table, "validation", options, notes); }),
-      HasSubstr("is a table, and the training data is none"));
+      HasSubstr("is a table, and the training data is not"));
 }
 
 TEST(OtherImages, OfAFolderWithTrainAndTestSayWhichIsUsed) {
@@ -471,25 +471,6 @@ TEST(ArrayImages, OfFloatsComeAsChannelsRowsAndColumns) {
   EXPECT_NEAR(sample.numbers[12], 0, 1e-5);
   EXPECT_NEAR(sample.numbers[25 + 12], 0, 1e-5);
   EXPECT_NEAR(sample.numbers[0], -12 / std::sqrt(52.0), 1e-5);
-}
-
-TEST(ArrayTargets, OfOneHotRowsAreClassesAndSaidToBe) {
-  const TempFolder folder;
-  folder.write("x.npy", npy_file("|u1", "(4, 1)") + std::string("\0\1\0\1", 4));
-  const std::string rows("\0\1\0\1\0\0\0\0\1\0\1\0", 12);
-  folder.write("y.npy", npy_file("|u1", "(4, 3)") + rows);
-  OpenOptions options;
-  options.val_fraction = 0;
-  const std::string name = cat("npy:", folder.text());
-  const Splits splits = open_source(name, options);
-  EXPECT_THAT(splits.schema->classes, ElementsAre("0", "1", "2"));
-  EXPECT_EQ(splits.train->label(0), 1);
-  EXPECT_EQ(splits.train->label(2), 2);
-  EXPECT_THAT(splits.notes, ElementsAre(HasSubstr("taken for 3 classes")));
-  options.numbers.one_hot_is_class = false;
-  const Splits numbers = open_source(name, options);
-  EXPECT_EQ(numbers.train->info().target, Target::numbers);
-  EXPECT_EQ(numbers.train->info().target_size, 3);
 }
 
 } // namespace

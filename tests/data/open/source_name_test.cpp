@@ -42,10 +42,30 @@ TEST(SourceName, APathAloneGetsTheKindThatIsEvident) {
     named(kind, file);
 }
 
+TEST(SourceName, FilesOfANamedDatasetAreKnown) {
+  const TempFolder folder;
+  folder.write("photos/data_batch_1.bin", std::string(2 * 3073, '\1'));
+  folder.write("pickled/data_batch_1", "");
+  folder.write("idx/train-images-idx3-ubyte", "");
+  EXPECT_EQ(
+      with_kind(folder.text("photos")), "cifar10:" + folder.text("photos"));
+  EXPECT_EQ(
+      open_source(folder.text("photos"), {}).train->info().name, "cifar10");
+  EXPECT_THAT(
+      complaint([&] { open_source(folder.text("pickled"), {}); }),
+      HasSubstr("version for Python"));
+  EXPECT_THAT(
+      complaint([&] { open_source(folder.text("idx"), {}); }),
+      HasSubstr(
+          "Say which it is: mnist:" + folder.text("idx") +
+          " or fashion-mnist:" + folder.text("idx")));
+}
+
 TEST(SourceName, WhatHasAKindOrNoneStaysAsItIs) {
   const TempFolder folder;
   for (const char* name :
        {"cifar10",
+        "mnist:idx",
         "csv:a.csv",
         "cvs:a/b.csv",
         "cmd:cat a.tar",

@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include "temper/base/log.h"
 #include "temper/base/text.h"
 #include "tests/complaint.h"
 #include "tests/data/format_bytes.h"
@@ -12,6 +11,7 @@
 namespace temper::data {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 using tests::complaint;
 using tests::shared_data;
@@ -58,12 +58,9 @@ TEST(CifarSource, MissingBatchesAreNamedInANote) {
   const TempFolder folder;
   folder.write("data_batch_2.bin", cifar_record(0, 0));
   folder.write("test_batch.bin", cifar_record(0, 0));
-  std::string said;
-  auto before =
-      log::set_sink([&](log::Level, const std::string& line) { said += line; });
-  open_cifar10(folder.path(), {});
-  log::set_sink(before);
-  EXPECT_THAT(said, HasSubstr("data_batch_1.bin, data_batch_3.bin"));
+  EXPECT_THAT(
+      open_cifar10(folder.path(), {}).notes,
+      ElementsAre(HasSubstr("data_batch_1.bin, data_batch_3.bin")));
 }
 
 TEST(CifarSource, WithoutATestBatchAPartOfTheTrainingImagesValidates) {

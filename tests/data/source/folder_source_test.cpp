@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "temper/base/log.h"
 #include "temper/base/text.h"
 #include "temper/data/open/open.h"
 #include "tests/complaint.h"
@@ -203,17 +202,13 @@ TEST(FolderSource, AnEmptyClassAndFilesThatAreNotUsedAreTold) {
   folder.write("cat/.hidden", "");
   folder.write("dog/1.jpg", small_image(2));
   std::filesystem::create_directory(folder.text("emptyclass"));
-  std::vector<std::string> lines;
-  const auto before = log::set_sink(
-      [&](log::Level, const std::string& line) { lines.push_back(line); });
   const FolderSource source(folder.text());
-  log::set_sink(before);
   EXPECT_EQ(source.size(), 2);
   EXPECT_THAT(source.info().classes, ElementsAre("cat", "dog", "emptyclass"));
   EXPECT_THAT(
-      lines,
+      source.notes(),
       ElementsAre(
-          cat("[data] ", folder.text("emptyclass"), " has no images."),
+          cat(folder.text("emptyclass"), " has no images"),
           AllOf(
               HasSubstr("3 files in the class folders of"),
               HasSubstr("are not used"),
@@ -223,14 +218,14 @@ TEST(FolderSource, AnEmptyClassAndFilesThatAreNotUsedAreTold) {
 TEST(FolderSource, ImagesBesideTheClassFoldersAreSaidToBeUnused) {
   const TempFolder folder;
   folder.write("a/1.jpg", small_image(1));
+  folder.write("a/2.jpg", small_image(2));
   folder.write("stray.jpg", small_image(1));
-  std::vector<std::string> lines;
-  const auto before = log::set_sink(
-      [&](log::Level, const std::string& line) { lines.push_back(line); });
   const FolderSource source(folder.text());
-  log::set_sink(before);
-  EXPECT_EQ(source.size(), 1);
-  EXPECT_THAT(lines, ElementsAre(HasSubstr("1 image outside")));
+  EXPECT_EQ(source.size(), 2);
+  EXPECT_THAT(source.notes(), ElementsAre(HasSubstr("1 image outside")));
+  EXPECT_THAT(
+      open_folder(folder.text(), {}).notes,
+      ElementsAre(HasSubstr("1 image outside")));
 }
 
 TEST(FolderSource, LinksAreFollowedAndALoopOfThemIsRefused) {

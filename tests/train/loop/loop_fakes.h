@@ -57,6 +57,9 @@ class FakeEngine final : public Engine {
     read();
     return std::exchange(sums, {});
   }
+  MetricSums training_sums() const override {
+    return sums;
+  }
   // As a device tells it: late, and nothing since has happened.
   void read() {
     const auto steps = std::exchange(unread, {});
@@ -200,9 +203,11 @@ class LoopTest : public ::testing::Test {
          .journal = journal,
          .checkpoints = store,
          .writer = "test",
+         .observer = observer_,
          .planned = planned_,
          .forget_plan = [this] { ++plans_forgotten_; },
-         .stop = std::move(stop)},
+         .stop = std::move(stop),
+         .oldest_loss_s = oldest_loss_s_},
         resumed);
   }
   void forget() {
@@ -233,6 +238,8 @@ class LoopTest : public ::testing::Test {
   FakeEngine engine_;
   FakeBatches batches_;
   bool validate_ = true;
+  RunObserver* observer_ = nullptr;
+  double oldest_loss_s_ = 1;
   std::optional<plan::Expected> planned_;
   int plans_forgotten_ = 0;
   log::Sink before_;

@@ -116,5 +116,37 @@ TEST_F(LoopTest, APlanThatTheFirstStepsBelieIsForgottenAndTold) {
   EXPECT_EQ(told[0].count("update"), 29);
 }
 
+// Losses of the live line, as they pass.
+class LiveLosses final : public RunObserver {
+ public:
+  void step(const Glimpse& glimpse) override {
+    if (!glimpse.validating) seen.push_back(glimpse.loss);
+  }
+  std::vector<double> seen;
+};
+
+TEST_F(LoopTest, SlowStepsShowTheirOwnLossAndAreReportedAsOthersAre) {
+  config_.train.log_every = 10;
+  config_.train.epochs = 1; // of three steps
+  LiveLosses quick;
+  observer_ = &quick;
+  oldest_loss_s_ = 3600;
+  run();
+  const std::size_t reported = events("step").size();
+  const auto epochs = told_of(events("epoch"));
+  ASSERT_EQ(quick.seen.size(), 3U);
+  EXPECT_EQ(quick.seen[0], quick.seen[1]);
+  forget();
+  LiveLosses slow;
+  observer_ = &slow;
+  oldest_loss_s_ = 0; // every step is
+  run();
+  ASSERT_EQ(slow.seen.size(), 3U);
+  EXPECT_NE(slow.seen[0], slow.seen[1]);
+  EXPECT_EQ(slow.seen[2], quick.seen[2]); // the last is reported
+  EXPECT_EQ(events("step").size(), reported);
+  EXPECT_EQ(told_of(events("epoch")), epochs);
+}
+
 } // namespace
 } // namespace temper::train

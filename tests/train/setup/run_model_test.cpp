@@ -103,6 +103,47 @@ TEST_F(RunModels, AnExportWithFewerOutputsThanClassesWantsANewHead) {
   EXPECT_EQ(choose_model(config_, gray_images()).outputs, 3);
 }
 
+TEST_F(RunModels, AnExportWithOtherOutputsThanNumbersToPredictWantsANewHead) {
+  model::ZooOptions ten;
+  ten.name = "cnn";
+  ten.image_size = 8;
+  ten.channels = 1;
+  ten.classes = 10;
+  const auto path = folder_.path() / "ten.pt2";
+  graph::write_pt2(model::build(ten), path);
+  config_.model.name = path.string();
+  RunData data = gray_images();
+  data.info.target = data::Target::numbers;
+  data.info.target_size = 5;
+  data.info.classes.clear();
+  EXPECT_THAT(
+      complaint([&] { choose_model(config_, data); }),
+      AllOf(
+          HasSubstr("has 10 outputs, and digits has 5 numbers to predict."),
+          HasSubstr("model.head = \"new\"")));
+  config_.model.head = "new";
+  EXPECT_EQ(choose_model(config_, data).outputs, 5);
+}
+
+TEST_F(RunModels, AnExportForOtherSequencesNamesTheirLength) {
+  model::ZooOptions text;
+  text.name = "gpt_tiny";
+  text.vocabulary = 7;
+  text.context = 32;
+  const auto path = folder_.path() / "text.pt2";
+  graph::write_pt2(model::build(text), path);
+  config_.model.name = path.string();
+  RunData data;
+  data.source = "text:a.txt";
+  data.info.input = data::Input::tokens;
+  data.info.target = data::Target::tokens;
+  data.info.vocabulary = 7;
+  data.input_shape = {128};
+  EXPECT_THAT(
+      complaint([&] { choose_model(config_, data); }),
+      HasSubstr("Set data.sequence = 32."));
+}
+
 TEST_F(RunModels, WeightsThatAreNotThereAreNamed) {
   config_.model.name = "cnn";
   config_.model.weights = (folder_.path() / "gone.safetensors").string();
