@@ -12,18 +12,18 @@ namespace {
 
 using Counted = bool (*)(const GraphView&, std::size_t);
 
-bool is_layer_of(const GraphView& view, std::size_t index, Layer layer) {
+bool counts_as_layer(const GraphView& view, std::size_t index, Layer layer) {
   const Operator* page = find_operator(view.node(index));
   return page != nullptr && page->layer == layer;
 }
 
 bool is_convolution(const GraphView& view, std::size_t index) {
-  return is_layer_of(view, index, Layer::kConvolution) ||
-      is_layer_of(view, index, Layer::kTransposedConvolution);
+  return counts_as_layer(view, index, Layer::kConvolution) ||
+      counts_as_layer(view, index, Layer::kTransposedConvolution);
 }
 
 bool is_depthwise_convolution(const GraphView& view, std::size_t index) {
-  if (!is_layer_of(view, index, Layer::kConvolution)) return false;
+  if (!counts_as_layer(view, index, Layer::kConvolution)) return false;
   const NodeArguments arguments(view.node(index));
   const std::int64_t groups = arguments.integer("groups", 1);
   const auto weight =
@@ -60,7 +60,7 @@ constexpr CountedLayers kCountedLayers[] = {
      false},
     {"attention",
      [](const GraphView& view, std::size_t index) {
-       return is_layer_of(view, index, Layer::kAttention);
+       return counts_as_layer(view, index, Layer::kAttention);
      },
      false}};
 

@@ -406,21 +406,6 @@ class Loop {
     tell(gradients_event(progress_, gradients));
   }
 
-  Error not_saved(const std::string& state, const std::string& why) const {
-    const auto last = parts_.checkpoints.list();
-    return Error(
-        cat("[train] the run is ",
-            state,
-            ", but its last checkpoint could not be written: ",
-            why),
-        last.empty()
-            ? "Make room, and start it again."
-            : cat("Make room and go on with --resume: it repeats what came "
-                  "after update ",
-                  last.back(),
-                  "."));
-  }
-
   void tell(journal::Event event) {
     doing(Phase::other);
     parts_.journal.append(event);

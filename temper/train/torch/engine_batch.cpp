@@ -184,4 +184,9 @@ void check_labels(const data::HostBatch& batch, std::int64_t classes) {
   }
 }
 
+std::vector<std::int64_t> indices_of(const data::HostBatch& batch) {
+  if (batch.indices == nullptr) return {};
+  return {batch.indices, batch.indices + batch.size};
+}
+
 } // namespace temper::train

@@ -75,4 +75,7 @@ TensorBatch mixed(
 // Error, naming the sample, when a label is none of the model's classes.
 void check_labels(const data::HostBatch& batch, std::int64_t classes);
 
+// Indices of the batch's samples; none where the loader does not tell them.
+std::vector<std::int64_t> indices_of(const data::HostBatch& batch);
+
 } // namespace temper::train

@@ -224,11 +224,6 @@ class TorchEngine final : public Engine {
     }
   }
 
-  static std::vector<std::int64_t> indices_of(const data::HostBatch& batch) {
-    if (batch.indices == nullptr) return {};
-    return {batch.indices, batch.indices + batch.size};
-  }
-
   void keep_buffers(std::int64_t samples) {
     try {
       undo_.begin(unread_.finite());

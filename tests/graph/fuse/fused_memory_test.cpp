@@ -30,7 +30,7 @@ Graph training(const Blueprint& made) {
 }
 
 // x -> 3x3 of `out` channels, BatchNorm, ReLU, twice.
-Graph two_convolutions(std::int64_t out) {
+Graph convolution_after_convolution(std::int64_t out) {
   Builder b("test");
   Value x = b.input("x", DType::kFloat32, {3, 8, 8});
   for (const char* name : {"a", "b"}) {
@@ -44,7 +44,7 @@ Graph two_convolutions(std::int64_t out) {
 // Each layer keeps what it read, what its convolution wrote and four numbers a
 // channel. The first one read the batch, which is the caller's.
 TEST(FusedMemory, OfAConvolutionIsWhatItReadAndWrote) {
-  const Graph graph = two_convolutions(16);
+  const Graph graph = convolution_after_convolution(16);
   const std::int64_t value = 5 * 16 * 8 * 8 * kFour;
   const Liveness fused = life_of(graph, 5, true);
   EXPECT_EQ(fused.total_saved_bytes, 3 * value + 2 * 16 * kState);

@@ -14,7 +14,7 @@
 namespace temper::model {
 namespace {
 
-graph::Program small_network(const std::string& name) {
+graph::Program small_network_of_layers(const std::string& name) {
   ZooOptions options;
   options.name = name;
   options.width = 0.25;
@@ -31,7 +31,7 @@ struct Way {
 };
 
 std::vector<Way> ways(const std::string& name) {
-  const graph::Program program = small_network(name);
+  const graph::Program program = small_network_of_layers(name);
   std::vector<Way> all{{name, program, {}}};
   Way grouped{name + " with BatchNorm in groups", program, {}};
   grouped.options.norm_group = 8;
@@ -116,7 +116,7 @@ TEST(FusedGraph, GroupedStatisticsAreTheSameForEverySplit) {
     ExecutorOptions options;
     options.fuse = true;
     options.norm_group = 4;
-    GraphModule module(small_network("resnet18"), std::move(options));
+    GraphModule module(small_network_of_layers("resnet18"), std::move(options));
     module.set_training(true);
     at::manual_seed(9);
     const at::Tensor x = at::randn({16, 3, 16, 16});

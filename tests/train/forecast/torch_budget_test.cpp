@@ -94,14 +94,14 @@ class Budgets : public ::testing::Test {
     config_.model.bn_group = 4;
   }
   // How far rounding alone moves each loss: the same run with sums in another
-  // order, that of the other layout, which changes nothing else. A run with
+  // order, that of LibTorch's operators, which changes nothing else. A run with
   // fewer samples at once is one more draw of it.
   std::vector<double> rounding(const Told& whole) {
     constexpr double kDraws = 10;
     constexpr double kFloat = 1.2e-7; // of a loss near 1
-    config_.layout = "channels_last";
+    config_.kernels = "stock";
     const Told other = run();
-    config_.layout = "contiguous";
+    config_.kernels = "auto";
     std::vector<double> allowed;
     double most = 10 * kFloat;
     for (std::size_t i = 0; i < whole.losses.size(); ++i) {

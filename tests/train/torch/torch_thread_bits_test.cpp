@@ -1,5 +1,5 @@
-// A run that says that its bits do not depend on threads is trained_with with
-// one, two and three of them.
+// A run that says that its bits do not depend on threads is
+// state_after_steps_with with one, two and three of them.
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,8 @@ struct Trained {
   MetricSums validation;
 };
 
-Trained trained_with(const Sample& sample, const Samples& data, int threads) {
+Trained
+state_after_steps_with(const Sample& sample, const Samples& data, int threads) {
   const int before = at::get_num_threads();
   at::set_num_threads(threads);
   const auto engine = sample.engine();
@@ -48,10 +49,10 @@ bool claims(const Sample& sample) {
 }
 
 void expect_same_bits(const Sample& sample, const Samples& data) {
-  const Trained one = trained_with(sample, data, 1);
+  const Trained one = state_after_steps_with(sample, data, 1);
   for (const int threads : {2, 3}) {
     SCOPED_TRACE(threads);
-    const Trained several = trained_with(sample, data, threads);
+    const Trained several = state_after_steps_with(sample, data, threads);
     EXPECT_TRUE(same_bits(one.state, several.state));
     EXPECT_EQ(one.loss, several.loss);
     EXPECT_EQ(one.norm, several.norm);
