@@ -3,6 +3,8 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "temper/base/random/philox.h"
 #include "temper/base/text.h"
 #include "temper/graph/fuse/fused_takes.h"
@@ -86,10 +88,15 @@ class DrawnGroup {
     fusion.kind = kind;
     const Ints x = image();
     const bool depthwise = chance(0.4);
-    const auto of = convolution(depthwise ? x[1] : 1);
+    auto of = convolution(depthwise ? x[1] : 1);
+    const bool pooled = kind == FusionKind::kConvActPool && chance(0.5);
+    if (pooled) { // few others fit
+      const std::int64_t padding = pick({0, 1});
+      of = {{3, 3}, {1, 1}, {padding, padding}, {1, 1}, 1};
+    }
     const Ints weight = filters(of, x[1]);
     fusion.convolutions = {of};
-    fusion.act = activation();
+    fusion.act = pooled ? graph::FusedActivation::kRelu : activation();
     fusion.pool = pick({2, 2, 2, 3});
     add(x);
     add(weight);
@@ -104,7 +111,14 @@ class DrawnGroup {
     if (chance(0.5))
       add_none();
     else
-      add(chance(0.8) ? graph::convolved(of, x, weight[0]) : x);
+      add(chance(0.8) ? possible(graph::convolved(of, x, weight[0])) : x);
+  }
+
+  // An image that is smaller than its filter has no result.
+  static Ints possible(Ints sizes) {
+    for (std::int64_t& size : sizes)
+      size = std::max<std::int64_t>(size, 0);
+    return sizes;
   }
 
   void draw_norm() {
