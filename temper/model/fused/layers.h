@@ -33,7 +33,7 @@ struct NormSpec {
 // A convolution alone. Inputs: x, weight, bias (or undefined).
 OpPointer make_convolution(const ConvSpec& spec);
 
-// The same with one filter a channel, of 3x3 or 5x5.
+// A depthwise convolution alone: one filter a channel, of 3x3 or 5x5.
 OpPointer make_depthwise(const ConvSpec& spec);
 
 // BatchNorm, then residual + activation: act(norm(x) + residual). Inputs: x,

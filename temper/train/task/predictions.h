@@ -23,7 +23,7 @@ class PredictionCounts {
       const at::Tensor& labels,
       int top,
       bool confusion);
-  // The same for `predictions` rows that somebody else has counted.
+  // Adds `predictions` rows that somebody else has counted.
   void add_counted(
       std::int64_t best,
       std::int64_t among_top,
