@@ -17,6 +17,8 @@ Facts facts() {
 
 void set_threads(int, int) {}
 
+void set_threads_here(int) {}
+
 DeviceTrial try_device(const std::string&) {
   return {false, "temper was built without LibTorch"};
 }

@@ -35,6 +35,12 @@ Facts facts();
 
 void set_threads(int intra_op, int inter_op);
 
+// Operators that the calling thread runs from now on use so many threads, with
+// nothing started for it. For measuring: set_threads() makes LibTorch start the
+// pool of its mobile operators anew, whose threads then spin for tens of
+// milliseconds on the cores that are measured.
+void set_threads_here(int intra_op);
+
 // The parts of LibTorch's build report. A pure function of the text, tested
 // with recorded reports.
 struct BuildReport {

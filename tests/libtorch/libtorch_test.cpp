@@ -1,6 +1,10 @@
 // The seam against the LibTorch that is really there.
+#include <ATen/Parallel.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <filesystem>
+#include <iterator>
 
 #include "temper/base/text.h"
 #include "temper/libtorch/device_trial.h"
@@ -26,6 +30,24 @@ TEST(LibTorch, DefaultThreadsAreThoseBeforeTemperSetAny) {
   set_threads(before + 1, 1);
   EXPECT_EQ(facts().default_threads, before);
   set_threads(before, 1); // the second inter-op call must not throw
+}
+
+// A thread that begins by spinning takes a core from what is measured.
+TEST(LibTorch, ThreadsForAMeasurementAreChangedWithoutStartingAny) {
+  const std::filesystem::path tasks = "/proc/self/task";
+  if (!std::filesystem::exists(tasks)) GTEST_SKIP() << "no /proc";
+  const auto count = [&] {
+    return std::distance(
+        std::filesystem::directory_iterator(tasks),
+        std::filesystem::directory_iterator());
+  };
+  const int threads = at::get_num_threads();
+  const auto before = count();
+  for (const int wanted : {threads + 3, 1, threads + 7, threads}) {
+    set_threads_here(wanted);
+    EXPECT_EQ(at::get_num_threads(), wanted);
+    EXPECT_EQ(count(), before);
+  }
 }
 
 TEST(LibTorch, CpuPassesItsTrial) {

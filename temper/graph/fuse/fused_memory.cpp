@@ -50,6 +50,9 @@ class GroupTensors {
     const Ints& strides = call_.places.at(name(input)).strides;
     return has_channels_last(sizes(input), strides) ? 0 : bytes(input);
   }
+  bool in_order(std::size_t input) const {
+    return graph::in_order(sizes(input), call_.places.at(name(input)).strides);
+  }
   // Dense rows of the last dimension: a view, or a copy.
   std::int64_t rows_copy(std::size_t input) const {
     const Ints& of = sizes(input);
@@ -201,21 +204,42 @@ FusedMemory of_inverted_residual(const GroupTensors& group) {
   return memory;
 }
 
-FusedMemory of_linear(const GroupTensors& group) {
-  FusedMemory memory;
+// What a linear layer keeps and takes beside its rows.
+void add_layer(FusedMemory& memory, const GroupTensors& group) {
   const FusedActivation act = group.fusion().act;
-  const std::int64_t copy = group.rows_copy(0);
-  memory.kept = {group.name(0)};
-  memory.kept_bytes = copy;
-  memory.eval_bytes = copy;
   const bool told_by_result = !group.has(3) &&
       (act == FusedActivation::kRelu || act == FusedActivation::kRelu6);
   if (told_by_result)
     memory.kept.push_back(group.fusion().output);
   else if (act != FusedActivation::kNone)
     memory.kept_bytes += group.result_bytes(); // before the activation
-  memory.backward_bytes = group.gradient_copy();
+  memory.backward_bytes += group.gradient_copy();
   if (group.has(3)) memory.handed_on = group.name(3);
+}
+
+FusedMemory of_linear(const GroupTensors& group) {
+  FusedMemory memory;
+  const std::int64_t copy = group.rows_copy(0);
+  memory.kept = {group.name(0)};
+  memory.kept_bytes = copy;
+  memory.eval_bytes = copy;
+  add_layer(memory, group);
+  return memory;
+}
+
+// Channels last: the smaller of weight and image is brought into the other's
+// order, and its gradient back.
+FusedMemory of_image_linear(const GroupTensors& group) {
+  FusedMemory memory;
+  const bool shared = group.in_order(0) || group.image_copy(0) > 0;
+  const std::size_t turned = group.sizes(1)[0] <= group.sizes(0)[0] ? 1 : 0;
+  const std::int64_t copy = !shared ? group.bytes(turned)
+      : group.in_order(0)           ? 0
+                                    : group.bytes(0);
+  if (shared || turned == 1) memory.kept = {group.name(0)};
+  memory.kept_bytes = memory.eval_bytes = copy;
+  if (!shared && group.wanted(turned)) memory.backward_bytes = copy;
+  add_layer(memory, group);
   return memory;
 }
 
@@ -284,6 +308,7 @@ bool makes_image(const Fusion& fusion) {
     case FusionKind::kConvActPool:
       return true;
     case FusionKind::kLinear:
+    case FusionKind::kImageLinear:
     case FusionKind::kLayerNorm:
     case FusionKind::kAttention:
     case FusionKind::kMeanPool:
@@ -316,6 +341,8 @@ FusedMemory fused_memory(const FusedCall& call) {
       return of_conv_act_pool(group);
     case FusionKind::kLinear:
       return of_linear(group);
+    case FusionKind::kImageLinear:
+      return of_image_linear(group);
     case FusionKind::kLayerNorm:
       return of_layer_norm(group);
     case FusionKind::kAttention:

@@ -149,6 +149,14 @@ bool multiplies(const GroupShapes& shapes) {
   return !shapes.has(3) || shapes.sizes(3) == made;
 }
 
+bool multiplies_image(const GroupShapes& shapes) {
+  const Ints& x = shapes.sizes(0);
+  const Ints& weight = shapes.sizes(1);
+  return x.size() == 4 && weight.size() == 2 &&
+      weight[1] == x[1] * x[2] * x[3] &&
+      (!shapes.has(3) || shapes.sizes(3) == Ints{x[0], weight[0]});
+}
+
 // Above this many weights the layers of a block are computed one by one.
 constexpr std::int64_t kMostBlockWeights = 4 << 20;
 
@@ -222,6 +230,8 @@ bool fused_takes(const Fusion& fusion, const Inferred& known) {
       return conv_act_pool(fusion, shapes);
     case FusionKind::kLinear:
       return multiplies(shapes);
+    case FusionKind::kImageLinear:
+      return multiplies_image(shapes);
     case FusionKind::kLayerNorm:
       return !shapes.sizes(0).empty();
     case FusionKind::kAttention:

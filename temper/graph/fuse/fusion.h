@@ -22,6 +22,7 @@ enum class FusionKind {
   kConvActPool,
   kMeanPool, // over height and width
   kLinear,
+  kImageLinear, // over all numbers of an image
   kLayerNorm,
   kAttention,
   kTransformerBlock,

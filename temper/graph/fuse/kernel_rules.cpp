@@ -207,4 +207,15 @@ std::optional<bool> mean_over_plane(const GraphView& view, std::size_t index) {
   return arguments.flag("keepdim", false);
 }
 
+bool makes_rows_of_image(const GraphView& view, std::size_t index) {
+  const std::string name = view.name(index);
+  const std::string image = NodeArguments(view.node(index)).subject();
+  if ((name != "flatten" && name != "view" && name != "reshape") ||
+      !view.is_image(image) || view.rank(view.result(index)) != 2)
+    return false;
+  const Sizes& sizes = view.graph().meta(image).sizes;
+  const Sizes& rows = view.graph().meta(view.result(index)).sizes;
+  return rows[0] == sizes[0] && (sizes[2] != Size(1) || sizes[3] != Size(1));
+}
+
 } // namespace temper::graph

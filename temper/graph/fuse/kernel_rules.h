@@ -24,4 +24,8 @@ pool_behind(const GraphView& view, std::size_t convolution, std::size_t pool);
 // pixel; no value when the node is no such mean.
 std::optional<bool> mean_over_plane(const GraphView& view, std::size_t index);
 
+// Whether the node lays the numbers of each image, of more than one pixel, out
+// in a row.
+bool makes_rows_of_image(const GraphView& view, std::size_t index);
+
 } // namespace temper::graph

@@ -40,20 +40,43 @@ std::string follow_activation(
   return view.result(*next);
 }
 
-// Goes on behind a dropout that drops nothing, if one follows.
+// A dropout that drops nothing.
+bool is_idle_dropout(const GraphView& view, std::size_t index) {
+  if (view.name(index) != "dropout" || op_name(view.node(index).op).in_place)
+    return false;
+  const NodeArguments arguments(view.node(index));
+  return arguments.real("p", 0.5) == 0 || !arguments.flag("train", true);
+}
+
+// Goes on behind an idle dropout, if one follows.
 std::string past_idle_dropout(
     const GraphView& view,
     const std::string& value,
     Fusion& fusion) {
   const auto next = view.only_reader(value);
-  if (!next || view.taken(*next) || view.name(*next) != "dropout" ||
-      op_name(view.node(*next).op).in_place)
-    return value;
-  const NodeArguments arguments(view.node(*next));
-  if (arguments.real("p", 0.5) != 0 && arguments.flag("train", true))
-    return value;
+  if (!next || view.taken(*next) || !is_idle_dropout(view, *next)) return value;
   fusion.nodes.push_back(*next);
   return view.result(*next);
+}
+
+// A linear layer may take in the node that makes rows of its images, across an
+// idle dropout; not at the graph's beginning, where the batch comes in rows.
+Fusion with_its_image(const GraphView& view, const Fusion& linear) {
+  Fusion whole = linear;
+  whole.kind = FusionKind::kImageLinear;
+  whole.parts = {linear};
+  for (;;) {
+    const std::string value = whole.inputs[0];
+    const auto before = view.maker(value);
+    if (!before || view.only_reader(value) != whole.nodes.front())
+      return linear;
+    whole.nodes.insert(whole.nodes.begin(), *before);
+    whole.inputs[0] = NodeArguments(view.node(*before)).subject();
+    if (makes_rows_of_image(view, *before)) break;
+    if (!is_idle_dropout(view, *before)) return linear;
+  }
+  const bool inside = view.maker(whole.inputs[0]).has_value();
+  return inside && view.can_wait(whole) ? whole : linear;
 }
 
 // What may come behind a BatchNorm: a sum with another branch, an activation.
@@ -212,12 +235,14 @@ std::optional<Fusion> linear_at(const GraphView& view, std::size_t index) {
   fusion.output = active;
   Fusion alone = fusion;
   alone.inputs.push_back("");
-  if (residual.empty()) return if_it_can_wait(view, std::move(alone));
-  fusion.inputs.push_back(residual);
-  fusion.nodes.push_back(*sum);
-  fusion.output = view.result(*sum);
-  if (view.can_wait(fusion)) return fusion;
-  return if_it_can_wait(view, std::move(alone));
+  if (!residual.empty()) {
+    fusion.inputs.push_back(residual);
+    fusion.nodes.push_back(*sum);
+    fusion.output = view.result(*sum);
+    if (view.can_wait(fusion)) return with_its_image(view, fusion);
+  }
+  if (!view.can_wait(alone)) return std::nullopt;
+  return with_its_image(view, alone);
 }
 
 std::optional<Fusion> layer_norm_at(const GraphView& view, std::size_t index) {

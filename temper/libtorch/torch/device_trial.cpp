@@ -9,6 +9,7 @@
 #include <chrono>
 
 #include "temper/base/text.h"
+#include "temper/libtorch/facts.h"
 #include "temper/libtorch/torch/device_name.h"
 
 namespace temper::libtorch {
@@ -52,7 +53,7 @@ double sgemm_gflops(int size, double seconds) {
   using Clock = std::chrono::steady_clock;
   const at::NoGradGuard no_grad;
   const int threads = at::get_num_threads();
-  at::set_num_threads(1);
+  set_threads_here(1);
   const at::Tensor a = at::ones({size, size}, at::kFloat);
   at::Tensor product = at::mm(a, a); // warm: buffers, kernel choice
   const double flops = 2.0 * size * size * size;
@@ -64,7 +65,7 @@ double sgemm_gflops(int size, double seconds) {
     const std::chrono::duration<double> took = Clock::now() - begin;
     best = std::max(best, flops / took.count() / 1e9);
   } while (Clock::now() < stop);
-  at::set_num_threads(threads);
+  set_threads_here(threads);
   return best;
 }
 

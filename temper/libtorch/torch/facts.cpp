@@ -1,5 +1,7 @@
 #include "temper/libtorch/facts.h"
 
+#include <dlfcn.h>
+
 #include <utility>
 
 #include <ATen/ATen.h>
@@ -58,7 +60,7 @@ Facts facts() {
 
 void set_threads(int intra_op, int inter_op) {
   default_threads();
-  at::set_num_threads(intra_op);
+  if (at::get_num_threads() != intra_op) at::set_num_threads(intra_op);
   static bool pool_asked = false;
   if (std::exchange(pool_asked, true)) return;
   try {
@@ -68,6 +70,16 @@ void set_threads(int intra_op, int inter_op) {
     log::detail(cat(
         "LibTorch keeps ", at::get_num_interop_threads(), " inter-op threads"));
   }
+}
+
+void set_threads_here(int intra_op) {
+  default_threads();
+  if (at::get_num_threads() == intra_op) return;
+  // Of the OpenMP runtime that LibTorch came with, whichever it is.
+  static const auto set_openmp = reinterpret_cast<void (*)(int)>(
+      ::dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
+  if (set_openmp != nullptr) set_openmp(intra_op);
+  if (at::get_num_threads() != intra_op) at::set_num_threads(intra_op);
 }
 
 } // namespace temper::libtorch

@@ -1,11 +1,14 @@
 #include "temper/model/fused/fused_op.h"
 
 #include <ATen/core/grad_mode.h>
+#include <c10/util/intrusive_ptr.h>
+#include <torch/csrc/autograd/edge.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/functions/utils.h>
 #include <torch/csrc/autograd/saved_variable.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "temper/base/error.h"
 
@@ -14,6 +17,40 @@ namespace {
 
 using torch::autograd::SavedVariable;
 using torch::autograd::variable_list;
+
+// LibTorch counted references to nodes with std::shared_ptr, and since 2.14
+// with its own pointer, whose nodes need no deleter. An edge's says which. The
+// name deleteNode is looked up only where it is called.
+template <class Pointer>
+struct NewNode;
+
+template <>
+struct NewNode<std::shared_ptr<torch::autograd::Node>> {
+  template <class Made>
+  static auto make() {
+    return std::shared_ptr<Made>(
+        new Made, [](Made* node) { deleteNode(node); });
+  }
+};
+
+template <>
+struct NewNode<c10::intrusive_ptr<torch::autograd::Node>> {
+  template <class Made>
+  static auto make() {
+    return c10::make_intrusive<Made>();
+  }
+};
+
+// A pointer to a node that others point to already.
+template <class Held>
+auto pointer_to(Held& node) {
+  if constexpr (requires { node.getptr(); })
+    return node.getptr();
+  else
+    return node.shared_from_this();
+}
+
+using NodePointer = decltype(torch::autograd::Edge::function);
 
 struct FusedBackward final : torch::autograd::Node {
   std::shared_ptr<const FusedOp> op;
@@ -39,7 +76,7 @@ struct FusedBackward final : torch::autograd::Node {
     if (!gradients[0].defined()) return found;
     FusedOp::Tensors saved;
     for (const SavedVariable& one : kept)
-      saved.push_back(one.unpack(shared_from_this()));
+      saved.push_back(one.unpack(pointer_to(*this)));
     std::vector<bool> wanted(input_count, false);
     for (std::size_t i = 0; i < edges.size(); ++i)
       wanted[edges[i]] = task_should_compute_output(i);
@@ -65,8 +102,7 @@ at::Tensor apply_fused(
     const at::NoGradGuard no_grad;
     return op->forward(inputs, nullptr);
   }
-  auto node = std::shared_ptr<FusedBackward>(
-      new FusedBackward, torch::autograd::deleteNode);
+  const auto node = NewNode<NodePointer>::make<FusedBackward>();
   node->op = op;
   node->input_count = inputs.size();
   variable_list with_gradient;

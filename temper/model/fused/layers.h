@@ -73,6 +73,10 @@ OpPointer make_mean_pool(bool keeps_plane);
 // weight, bias (or undefined), residual (or undefined).
 OpPointer make_linear(Activation act);
 
+// The same over all numbers of each image. Inputs: x of four dimensions, weight
+// of [out, channels * height * width], bias, residual (or undefined).
+OpPointer make_image_linear(Activation act);
+
 // LayerNorm over the last dimension. Inputs: x, weight, bias.
 OpPointer make_layer_norm(double eps);
 

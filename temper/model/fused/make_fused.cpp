@@ -88,6 +88,8 @@ OpPointer make_fused(const graph::Fusion& fusion) {
       return make_mean_pool(fusion.keeps_plane);
     case graph::FusionKind::kLinear:
       return make_linear(act);
+    case graph::FusionKind::kImageLinear:
+      return make_image_linear(act);
     case graph::FusionKind::kLayerNorm:
       return make_layer_norm(fusion.eps);
     case graph::FusionKind::kAttention:

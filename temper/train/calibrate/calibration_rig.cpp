@@ -217,7 +217,7 @@ struct ScratchRuns {
   // The learning rate is 0: what is computed is the same, and the weights stay
   // those of the run's beginning.
   void step(Engine& of, const plan::Setting& setting, int nudge = 0) {
-    libtorch::set_threads(setting.threads, 1);
+    libtorch::set_threads_here(setting.threads);
     StepOrder order;
     order.micro_batch = micro_batch_of(config);
     order.report = true;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "temper/graph/ir/weights.h"
+#include "temper/libtorch/facts.h"
 #include "temper/libtorch/onednn.h"
 #include "temper/memory/cpu_allocator.h"
 
@@ -26,10 +27,10 @@ constexpr std::int64_t kMostProducts = 200'000'000;
 class Threads {
  public:
   explicit Threads(int count) : before_(at::get_num_threads()) {
-    if (count > 0 && count != before_) at::set_num_threads(count);
+    if (count > 0) libtorch::set_threads_here(count);
   }
   ~Threads() {
-    if (at::get_num_threads() != before_) at::set_num_threads(before_);
+    libtorch::set_threads_here(before_);
   }
   Threads(const Threads&) = delete;
   Threads& operator=(const Threads&) = delete;

@@ -99,7 +99,21 @@ TEST(FindFusions, AConvolutionWithItsPoolIsOneGroup) {
   const Fusions found = find_fusions(zoo({.name = "cnn"}));
   EXPECT_EQ(count_of(found, FusionKind::kConvActPool), 1U);
   EXPECT_EQ(first_of(found, FusionKind::kConvActPool).pool, 2);
-  EXPECT_EQ(count_of(found, FusionKind::kLinear), 1U);
+}
+
+TEST(FindFusions, ALinearLayerTakesInTheRowsMadeOfImages) {
+  const Graph graph = zoo({.name = "cnn"});
+  const Fusions found = find_fusions(graph);
+  expect_sound(graph, found);
+  const Fusion& layer = first_of(found, FusionKind::kImageLinear);
+  EXPECT_EQ(layer.inputs[0], first_of(found, FusionKind::kConvActPool).output);
+  ASSERT_EQ(layer.parts.size(), 1U);
+  EXPECT_EQ(layer.parts[0].kind, FusionKind::kLinear);
+  EXPECT_EQ(layer.parts[0].nodes, std::vector{layer.nodes.back()});
+  // What is dropped in between is LibTorch's, and so are the rows.
+  const Fusions dropping = find_fusions(zoo({.name = "cnn", .dropout = 0.5}));
+  EXPECT_EQ(count_of(dropping, FusionKind::kImageLinear), 0U);
+  EXPECT_EQ(count_of(dropping, FusionKind::kLinear), 1U);
 }
 
 TEST(FindFusions, AMeanOverThePlaneIsAGroup) {

@@ -174,6 +174,23 @@ class DrawnGroup {
       add(chance(0.8) ? made : Ints{out});
   }
 
+  void draw_image_linear() {
+    fusion.kind = FusionKind::kImageLinear;
+    const std::int64_t out = pick({1, 5, 8});
+    const Ints x{pick({0, 1, 4}), 3, pick({1, 2}), pick({1, 5})};
+    add(chance(0.9) ? x : Ints{x[0], x[1], x[2] * x[3]});
+    const std::int64_t in = x[1] * x[2] * x[3];
+    add({out, chance(0.9) ? in : in + 1});
+    if (chance(0.5))
+      add({out});
+    else
+      add_none();
+    if (chance(0.5))
+      add_none();
+    else
+      add(chance(0.8) ? Ints{x[0], out} : Ints{out});
+  }
+
   void draw_attention() {
     fusion.kind = FusionKind::kAttention;
     const Ints q{pick({0, 1, 2}), pick({1, 3}), pick({1, 5}), pick({4, 8})};
@@ -214,6 +231,9 @@ TEST_P(FusedTakes, SaysOfShapesWhatTheOpSaysOfTensors) {
       case FusionKind::kLinear:
         group.draw_linear();
         break;
+      case FusionKind::kImageLinear:
+        group.draw_image_linear();
+        break;
       case FusionKind::kAttention:
         group.draw_attention();
         break;
@@ -243,6 +263,7 @@ INSTANTIATE_TEST_SUITE_P(
         FusionKind::kInvertedResidual,
         FusionKind::kConvActPool,
         FusionKind::kLinear,
+        FusionKind::kImageLinear,
         FusionKind::kAttention));
 
 } // namespace

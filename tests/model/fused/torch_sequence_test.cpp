@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "temper/base/text.h"
 #include "tests/model/fused/against_float64.h"
 
 namespace temper::model {
@@ -122,6 +123,51 @@ TEST(FusedLinear, ComputesOnlyTheGradientsThatAreWanted) {
           in[static_cast<std::size_t>(i)].detach().requires_grad_(i == frozen);
     expect_as_exact(
         make_linear(Activation::kGelu), stock_linear(Activation::kGelu), in);
+  }
+}
+
+// More images than results, and fewer: the weight is turned, or the images.
+TEST(FusedImageLinear, IsAsExactAsLibTorchHoweverImagesLie) {
+  at::manual_seed(6);
+  const Formula stock = [](const OpTensors& in) {
+    const at::Tensor y = at::relu(at::linear(in[0].flatten(1), in[1], in[2]));
+    return in[3].defined() ? y + in[3] : y;
+  };
+  const std::int64_t shapes[][5] = {
+      {9, 32, 14, 14, 10},
+      {3, 32, 14, 14, 10},
+      {40, 19, 5, 7, 33},
+      {1, 1, 6, 6, 2},
+      {200, 7, 1, 3, 40},
+      {8, 16, 40, 60, 3}};
+  for (const auto& [images, channels, height, width, out] : shapes)
+    for (const bool last : {true, false})
+      for (const bool residual : {true, false}) {
+        SCOPED_TRACE(cat(images, " ", channels, " ", out, " ", last));
+        at::Tensor x = at::randn({images, channels, height, width});
+        if (last) x = x.contiguous(at::MemoryFormat::ChannelsLast);
+        const OpTensors in{
+            x.requires_grad_(),
+            normal({out, channels * height * width}, 0.1),
+            normal({out}),
+            residual ? normal({images, out}) : at::Tensor()};
+        expect_as_exact(make_image_linear(Activation::kRelu), stock, in);
+        expect_same_bits_on_threads(make_image_linear(Activation::kRelu), in);
+      }
+}
+
+// What reads the image's gradient reads it as it reads the image.
+TEST(FusedImageLinear, GradientsLieAsTheImagesDo) {
+  for (const std::int64_t out : {3, 30}) {
+    const at::Tensor x = at::randn({8, 6, 5, 5})
+                             .contiguous(at::MemoryFormat::ChannelsLast)
+                             .requires_grad_();
+    const at::Tensor weight = normal({out, 150});
+    const at::Tensor y =
+        apply_fused(make_image_linear(Activation::kNone), {x, weight, {}, {}});
+    const auto found = torch::autograd::grad({y.sum()}, {x, weight});
+    EXPECT_TRUE(found[0].is_contiguous(at::MemoryFormat::ChannelsLast));
+    EXPECT_TRUE(found[1].is_contiguous());
   }
 }
 

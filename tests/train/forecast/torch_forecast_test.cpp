@@ -1,6 +1,7 @@
 // The forecast of a step's memory, held against what the allocators of the CPU
 // and of the simulated device handed out.
 #include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
