@@ -1,17 +1,13 @@
 #include "temper/kernels/simd/threads.h"
 
-#if defined(__linux__)
-#include <pthread.h>
-#include <sched.h>
-#endif
-
 #include <chrono>
 #include <exception>
 #include <mutex>
 #include <system_error>
 #include <thread>
 #include <utility>
-#include <vector>
+
+#include "temper/kernels/simd/helper_places.h"
 
 namespace temper::kernels {
 namespace {
@@ -43,39 +39,6 @@ bool spin(std::chrono::microseconds patience, const Found& found) {
 // about as long.
 constexpr std::chrono::microseconds kBeforeSleep{60};
 constexpr std::chrono::microseconds kBeforeYield{20};
-
-// Keeps helpers off the caller's core, where they could not help. Linux wakes a
-// thread beside whoever woke it when cores share no cache, as those of virtual
-// machines, and takes tens of milliseconds to notice that a core is idle.
-class HelperPlaces {
- public:
-#if defined(__linux__)
-  void add(std::thread& helper) {
-    helpers_.push_back(helper.native_handle());
-    left_ = -1;
-  }
-
-  // Called by the caller, on its core.
-  void leave_core_to_caller() {
-    const int core = ::sched_getcpu();
-    if (core == left_ || core < 0) return;
-    left_ = core;
-    cpu_set_t others;
-    if (::sched_getaffinity(0, sizeof others, &others) != 0) return;
-    CPU_CLR(static_cast<std::size_t>(core), &others);
-    if (CPU_COUNT(&others) == 0) return;
-    for (const pthread_t helper : helpers_)
-      ::pthread_setaffinity_np(helper, sizeof others, &others);
-  }
-
- private:
-  std::vector<pthread_t> helpers_;
-  int left_ = -1; // the core that helpers stay off
-#else
-  void add(std::thread&) {}
-  void leave_core_to_caller() {}
-#endif
-};
 
 // The present call in one word: how many more helpers may join, and how many
 // are inside. Both change at once, so that nobody joins a call that is over.

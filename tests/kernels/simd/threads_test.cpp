@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <barrier>
 #include <condition_variable>
+#include <fstream>
 #include <mutex>
 #include <set>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -52,6 +55,37 @@ TEST(Threads, ChunksRunOnSeveralThreadsAtOnce) {
   });
   EXPECT_EQ(seen.size(), 2);
   EXPECT_EQ(seen.count(std::this_thread::get_id()), 1);
+}
+
+// The cores that the calling thread may run on, as Linux writes them.
+std::string cores_of_this_thread() {
+  std::ifstream status("/proc/thread-self/status");
+  std::string word;
+  while (status >> word)
+    if (word == "Cpus_allowed_list:") {
+      status >> word;
+      return word;
+    }
+  return "";
+}
+
+TEST(Threads, HelpersStayOffTheCallersCore) {
+  const std::string callers = cores_of_this_thread();
+  if (callers.find_first_of(",-") == std::string::npos)
+    GTEST_SKIP() << "one core, or a system that tells no cores";
+  const ThreeThreads three;
+  std::barrier together(2);
+  std::mutex mutex;
+  std::string helpers;
+  for_each_chunk(2, [&, caller = std::this_thread::get_id()](std::int64_t) {
+    together.arrive_and_wait();
+    if (std::this_thread::get_id() == caller) return;
+    const std::scoped_lock lock(mutex);
+    helpers = cores_of_this_thread();
+  });
+  EXPECT_NE(helpers, callers);
+  EXPECT_NE(helpers, "");
+  EXPECT_EQ(cores_of_this_thread(), callers);
 }
 
 TEST(Threads, OneThreadIsTheCallersOwn) {
