@@ -18,12 +18,16 @@ namespace {
 // of such chains.
 constexpr std::int64_t kChainRows = 192;
 
-// to[outputs, columns] += y^T x over `rows`; y is [rows, kOutputs] and x a
-// panel.
+// Columns of dY that so few panels read are read where they lie.
+constexpr std::int64_t kFewPanels = 2;
+
+// to[outputs, columns] += y^T x over `rows`; y has kOutputs numbers in each row
+// and x is a panel.
 template <int kOutputs, int kVectors>
 [[gnu::always_inline]] inline void outer_tile(
     std::int64_t rows,
     const float* __restrict y,
+    std::int64_t y_stride,
     const float* __restrict x,
     float* __restrict to,
     std::int64_t stride) {
@@ -35,7 +39,7 @@ template <int kOutputs, int kVectors>
       b[j] = load(x + r * (kVectors * kLanes) + j * kLanes);
 #pragma GCC unroll 16
     for (int i = 0; i < kOutputs; ++i) {
-      const Vec s = broadcast(y[r * kOutputs + i]);
+      const Vec s = broadcast(y[r * y_stride + i]);
 #pragma GCC unroll 4
       for (int j = 0; j < kVectors; ++j)
         sums[i][j] += s * b[j];
@@ -55,16 +59,18 @@ void outer_panel(
     std::int64_t vectors,
     std::int64_t rows,
     const float* y,
+    std::int64_t y_stride,
     const float* x,
     float* to,
     std::int64_t stride) {
   if (vectors == kTileVectors)
-    return outer_tile<kOutputs, kTileVectors>(rows, y, x, to, stride);
+    return outer_tile<kOutputs, kTileVectors>(
+        rows, y, y_stride, x, to, stride);
   if constexpr (kTileVectors > 2) {
-    if (vectors == 3) return outer_tile<kOutputs, 3>(rows, y, x, to, stride);
-    if (vectors == 2) return outer_tile<kOutputs, 2>(rows, y, x, to, stride);
+    if (vectors == 3) return outer_tile<kOutputs, 3>(rows, y, y_stride, x, to, stride);
+    if (vectors == 2) return outer_tile<kOutputs, 2>(rows, y, y_stride, x, to, stride);
   }
-  outer_tile<kOutputs, 1>(rows, y, x, to, stride);
+  outer_tile<kOutputs, 1>(rows, y, y_stride, x, to, stride);
 }
 
 // A few columns of dY, one row after another; columns beyond `there` are zero.
@@ -104,15 +110,22 @@ void outer_outputs(
     const XPanels& x,
     float* to,
     std::int64_t stride) {
-  float* few = scratch(
-      3, static_cast<std::size_t>(kChainRows * kOutputsAtOnce + kLanes));
-  take_outputs<kOutputs>(rows, there, y, y_stride, few);
+  const float* from = y;
+  std::int64_t from_stride = y_stride;
+  if (there < kOutputs || x.inputs > kFewPanels * kTileColumns) {
+    float* few = scratch(
+        3, static_cast<std::size_t>(kChainRows * kOutputsAtOnce + kLanes));
+    take_outputs<kOutputs>(rows, there, y, y_stride, few);
+    from = few;
+    from_stride = kOutputs;
+  }
   for (std::int64_t p = 0; p * kTileColumns < x.inputs; ++p) {
     const std::int64_t wide = whole_vectors(panel_width(x.inputs, p));
     outer_panel<kOutputs>(
         wide / kLanes,
         rows,
-        few,
+        from,
+        from_stride,
         x.x + p * kTileColumns * x.panel_rows + x.at * wide,
         to + p * kTileColumns,
         stride);
@@ -203,6 +216,10 @@ struct FillPanels {
   }
 };
 
+// Rows whose memory is asked for ahead of time, as their numbers lie too far
+// apart for the processor to foresee.
+constexpr std::int64_t kRowsAhead = 12;
+
 // What becomes of one vector of dX's columns, over the rows of a block.
 template <Activation kAct, bool kSums>
 struct FinishColumns {
@@ -229,6 +246,9 @@ struct FinishColumns {
     Vec b = {};
     for (std::int64_t r = 0; r < rows; ++r) {
       const std::int64_t here = at + r * inputs + c;
+      const std::int64_t ahead = here + kRowsAhead * inputs;
+      if constexpr (kSums) __builtin_prefetch(job.x.x + ahead);
+      __builtin_prefetch(job.x_gradient + ahead, 1);
       Vec g = load(from + r * kTileColumns + c);
       if (job.x_gradient_add != nullptr)
         g += lanes.load(job.x_gradient_add + here);
