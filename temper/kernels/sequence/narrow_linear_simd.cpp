@@ -11,7 +11,9 @@ namespace temper::kernels::TEMPER_TARGET {
 namespace {
 
 constexpr int kPartialsSlot = 1;
-constexpr std::int64_t kInputsAtOnce = 4096;
+// A lane adds up as many products on every unit: longer chains would round more
+// on narrow ones.
+constexpr std::int64_t kInputsAtOnce = std::int64_t{256} * kLanes;
 constexpr std::int64_t kColumnsOfGradients = 1024; // a page of every row
 constexpr int kRowsOfTile = 4;
 // Twenty sums where there are 32 registers, eight where there are 16.

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include <algorithm>
 #include <functional>
 #include <vector>
 
@@ -57,13 +58,43 @@ inline double relative_error(const at::Tensor& found, const at::Tensor& exact) {
       (size > 0 ? size : 1.0);
 }
 
+// Every number off by at most one rounding of float32, at random.
+inline at::Tensor rounded_at_random(const at::Tensor& tensor) {
+  constexpr double kRounding = 1.0 / (1 << 24);
+  return tensor *
+      (1 + (at::rand(tensor.sizes(), at::kDouble) * 2 - 1) * kRounding);
+}
+
+// How far result and gradients move when all they are made of is off by a
+// rounding: sums that cancel move far.
+inline std::vector<double> moved_by_roundings(
+    const Formula& stock,
+    const OpTensors& inputs,
+    const at::Tensor& gradient,
+    const OpTensors& exact) {
+  OpTensors off;
+  for (const at::Tensor& input : inputs)
+    off.push_back(
+        !input.defined() || !input.is_floating_point()
+            ? input
+            : rounded_at_random(input.detach().to(at::kDouble))
+                  .requires_grad_(input.requires_grad()));
+  const OpTensors moved = result_and_gradients(
+      stock, off, at::kDouble, rounded_at_random(gradient.to(at::kDouble)));
+  std::vector<double> found;
+  for (std::size_t i = 0; i < exact.size(); ++i)
+    found.push_back(relative_error(moved[i], exact[i]));
+  return found;
+}
+
 // No further from float64 than twice what LibTorch's float32 is, but for a few
-// roundings of the result itself.
+// roundings of what goes in and of the result itself.
 inline void expect_as_exact(
     const std::shared_ptr<const FusedOp>& op,
     const Formula& stock,
     const OpTensors& inputs) {
-  constexpr double kFewRoundings = 4.0 / (1 << 24);
+  constexpr double kRounding = 1.0 / (1 << 24);
+  constexpr double kFew = 4;
   const Formula ours = [&](const OpTensors& in) { return apply_fused(op, in); };
   ASSERT_TRUE(op->takes(inputs));
   at::Tensor gradient;
@@ -75,6 +106,8 @@ inline void expect_as_exact(
       result_and_gradients(stock, inputs, at::kDouble, gradient);
   const OpTensors usual =
       result_and_gradients(stock, inputs, at::kFloat, gradient);
+  const std::vector<double> moved =
+      moved_by_roundings(stock, inputs, gradient, exact);
   for (const kernels::Target target : kernels::runnable_targets()) {
     SCOPED_TRACE(kernels::name_of(target));
     kernels::choose_target(target);
@@ -86,7 +119,8 @@ inline void expect_as_exact(
       ASSERT_EQ(found[i].sizes(), exact[i].sizes());
       EXPECT_LE(
           relative_error(found[i], exact[i]),
-          2 * relative_error(usual[i], exact[i]) + kFewRoundings);
+          2 * relative_error(usual[i], exact[i]) +
+              kFew * std::max(kRounding, moved[i]));
     }
     // Without gradients the result is the same.
     const at::NoGradGuard no_grad;

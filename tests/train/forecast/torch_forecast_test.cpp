@@ -99,9 +99,18 @@ struct Found {
   }
 };
 
+// A process counts its devices at its first backward pass: the simulated one
+// has to be there by then, whichever test comes first.
+class SimulatedDevice : public testing::Environment {
+  void SetUp() override {
+    libtorch::sim::install();
+  }
+};
+const testing::Environment* const kSimulatedDevice =
+    testing::AddGlobalTestEnvironment(new SimulatedDevice);
+
 Found measure(const ForecastCase& each, const std::string& device) {
   memory::install_cpu_allocator();
-  libtorch::sim::install(); // before the first backward pass
   Prepared made = set_up(each);
   made.sample.plan.device = libtorch::device_of(device);
   const std::uint64_t before = memory::tensor_usage(device).live_bytes;
