@@ -64,11 +64,12 @@ void outer_panel(
     float* to,
     std::int64_t stride) {
   if (vectors == kTileVectors)
-    return outer_tile<kOutputs, kTileVectors>(
-        rows, y, y_stride, x, to, stride);
+    return outer_tile<kOutputs, kTileVectors>(rows, y, y_stride, x, to, stride);
   if constexpr (kTileVectors > 2) {
-    if (vectors == 3) return outer_tile<kOutputs, 3>(rows, y, y_stride, x, to, stride);
-    if (vectors == 2) return outer_tile<kOutputs, 2>(rows, y, y_stride, x, to, stride);
+    if (vectors == 3)
+      return outer_tile<kOutputs, 3>(rows, y, y_stride, x, to, stride);
+    if (vectors == 2)
+      return outer_tile<kOutputs, 2>(rows, y, y_stride, x, to, stride);
   }
   outer_tile<kOutputs, 1>(rows, y, y_stride, x, to, stride);
 }
