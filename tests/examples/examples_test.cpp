@@ -50,7 +50,8 @@ TEST(Examples, EachFitsOnAPage) {
         "vae.cpp",
         "own_source.cpp",
         "two_losses.cpp",
-        "contrastive.cpp"}) {
+        "contrastive.cpp",
+        "own_network.cpp"}) {
     std::istringstream lines(
         read_bytes(tests::source_dir() / "examples" / name));
     int count = 0;
@@ -138,6 +139,19 @@ TEST(Examples, OwnSourceIsToldApartUnderAParentOfItsOwn) {
   EXPECT_TRUE(fs::exists(folder / "mlflow.db"));
   EXPECT_THAT(
       read_bytes(folder / "runs/a/schema.json"), HasSubstr("\"other\""));
+}
+
+TEST(Examples, OwnNetworkOnFusedModulesLearns) {
+  const tests::TempFolder folder;
+  const auto result = run(TEMPER_OWN_NETWORK, {folder.text("runs/a")});
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("accuracy"));
+  const auto epochs = events_of(folder / "runs/a", "epoch");
+  ASSERT_EQ(epochs.size(), 3U);
+  EXPECT_GT(epochs[2].number("val_accuracy").value_or(NAN), 0.5);
+  const std::string state = final_state(folder / "runs/a");
+  for (const char* name : {"stem.0.weight", "down.conv.0.0.weight"})
+    EXPECT_THAT(state, HasSubstr(name));
 }
 
 TEST(Examples, ContrastiveStoppedAndResumedEndsWithTheSameWeights) {

@@ -83,6 +83,7 @@ const std::vector<Room>& rooms() {
        {{"zoo", {}},
         {"module", {}},
         {"fused", {}},
+        {"nn", {"fused"}},
         {"executor", {"module", "fused"}},
         {"export", {}},
         {"script", {"module", "executor", "export"}}}},

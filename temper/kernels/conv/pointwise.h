@@ -16,14 +16,15 @@
 
 namespace temper::kernels {
 
-// y[rows, outputs] = before(x rows) * weight^T.
+// y[rows, outputs] = before(x rows) * weight^T, and what `ending` makes of it.
 struct PointwiseForward {
   RowSource x;
   Affine before; // for plain rows only
   std::int64_t outputs = 0;
   const float* weight = nullptr;
   float* y = nullptr;
-  const Moments* moments = nullptr; // of y; null: not wanted
+  const Moments* moments = nullptr; // of y ahead of its ending; or null
+  const NormApply* ending = nullptr; // whose x and y are this y; or null
 };
 void pointwise_forward(const PointwiseForward& job);
 

@@ -92,6 +92,51 @@ struct CopyColumns {
   }
 };
 
+// A normalisation of results while they are in the cache: a panel's in the
+// first level, or with a residual those of a block in the second.
+template <Activation kAct, Residual kPlace>
+struct EndVectors {
+  const NormApply& job;
+  std::int64_t begin;
+  std::int64_t rows;
+  std::int64_t column;
+
+  template <class Lanes>
+  [[gnu::always_inline]] void run(Lanes lanes, std::int64_t c) const {
+    for (std::int64_t r = begin; r < begin + rows; ++r)
+      apply_vector<kAct, kPlace>(
+          lanes, job, r * job.channels + column + c, column + c);
+  }
+};
+
+struct EndColumns {
+  const NormApply& job;
+  std::int64_t begin;
+  std::int64_t rows;
+  std::int64_t column;
+  std::int64_t width;
+
+  template <Activation kAct>
+  void run() const {
+    switch (job.residual_place) {
+      case Residual::kNone:
+        return all<kAct, Residual::kNone>();
+      case Residual::kBeforeActivation:
+        return all<kAct, Residual::kBeforeActivation>();
+      case Residual::kAfterActivation:
+        return all<kAct, Residual::kAfterActivation>();
+    }
+  }
+  template <Activation kAct, Residual kPlace>
+  void all() const {
+    if constexpr (kPlace == Residual::kNone)
+      return over_vectors(
+          width, EndVectors<kAct, kPlace>{job, begin, rows, column});
+    for (std::int64_t r = begin; r < begin + rows; ++r) // as the residual lies
+      over_vectors(width, EndVectors<kAct, kPlace>{job, r, 1, column});
+  }
+};
+
 struct PointwiseForwardPiece {
   const PointwiseForward& job;
   const float* packed;
@@ -131,12 +176,24 @@ struct PointwiseForwardPiece {
       over_vectors(
           width, CopyColumns{rows, panel_rows, kTileColumns, y, job.outputs});
     }
+    if (job.ending != nullptr && job.ending->residual == nullptr)
+      end_columns(begin, rows, column, width);
     if (parts == nullptr) return;
     const std::int64_t at = column - first_column;
     over_vectors(
         width,
         CountColumns{
             rows, y, job.outputs, pivot + at, first + at, second + at});
+  }
+
+  void end_columns(
+      std::int64_t begin,
+      std::int64_t rows,
+      std::int64_t column,
+      std::int64_t width) const {
+    with_activation(
+        job.ending->norm.act,
+        EndColumns{*job.ending, begin, rows, column, width});
   }
 
   // From the results of a few rows, which are computed again with their block.
@@ -179,6 +236,8 @@ struct PointwiseForwardPiece {
       const float* a = rows_at(r, stop);
       for (std::int64_t p = piece.panel_begin; p < piece.panel_end; ++p)
         panel(p, r, stop - r, a);
+      if (job.ending != nullptr && job.ending->residual != nullptr)
+        end_columns(r, stop - r, first_column, columns);
       if (parts == nullptr) continue;
       drain(columns, first, parts + job.outputs + first_column);
       drain(columns, second, parts + 2 * job.outputs + first_column);

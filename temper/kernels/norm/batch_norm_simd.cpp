@@ -75,22 +75,6 @@ void moments(
   }
 }
 
-template <Activation kAct, Residual kPlace, class Lanes>
-[[gnu::always_inline]] inline void apply_vector(
-    Lanes lanes,
-    const NormApply& job,
-    std::int64_t at,
-    std::int64_t c) {
-  Vec y = lanes.load(job.x + at) * lanes.load(job.norm.scale + c) +
-      lanes.load(job.norm.shift + c);
-  if constexpr (kPlace == Residual::kBeforeActivation)
-    y += lanes.load(job.residual + at);
-  y = activate<kAct>(y);
-  if constexpr (kPlace == Residual::kAfterActivation)
-    y += lanes.load(job.residual + at);
-  lanes.store(job.y + at, y);
-}
-
 template <Activation kAct, Residual kPlace>
 void apply_rows(const NormApply& job, std::int64_t begin, std::int64_t end) {
   for (std::int64_t r = begin; r < end; ++r) {

@@ -87,6 +87,23 @@ struct AffineRows {
   }
 };
 
+// Channels from c on of the row that begins at `at`, as NormApply says.
+template <Activation kAct, Residual kPlace, class Lanes>
+[[gnu::always_inline]] inline void apply_vector(
+    Lanes lanes,
+    const NormApply& job,
+    std::int64_t at,
+    std::int64_t c) {
+  Vec y = lanes.load(job.x + at) * lanes.load(job.norm.scale + c) +
+      lanes.load(job.norm.shift + c);
+  if constexpr (kPlace == Residual::kBeforeActivation)
+    y += lanes.load(job.residual + at);
+  y = activate<kAct>(y);
+  if constexpr (kPlace == Residual::kAfterActivation)
+    y += lanes.load(job.residual + at);
+  lanes.store(job.y + at, y);
+}
+
 template <Activation kAct, int kRows, class Lanes>
 [[gnu::always_inline]] inline void gradient_vector(
     Lanes lanes,

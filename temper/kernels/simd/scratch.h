@@ -17,7 +17,12 @@ constexpr int kScratchSlots = 16;
 // the same thread asks for the same slot again. Throws std::bad_alloc.
 float* scratch(int slot, std::size_t count);
 
-// Held by all threads together, for forecasts and tests.
+// Held by all threads together.
 std::uint64_t scratch_bytes();
+
+// The bytes that all threads will hold once each of `threads` has had its share
+// of the calls made so far, of which this thread made all: which helper comes
+// to which call is chance, what a call asks of one is not. For forecasts.
+std::uint64_t scratch_bytes_with(int threads);
 
 } // namespace temper::kernels

@@ -46,6 +46,8 @@ constexpr std::uint64_t kInside = 1;
 constexpr std::uint64_t kInsideMask = 0xffffffff;
 constexpr std::uint64_t kSeat = std::uint64_t{1} << 32;
 
+thread_local bool is_inside = false;
+
 class Pool {
  public:
   void run(int threads, void (*body)(void*), void* context) {
@@ -108,12 +110,14 @@ class Pool {
   }
 
   void run_body() {
+    is_inside = true;
     try {
       body_(context_);
     } catch (...) {
       const std::lock_guard lock(failing_);
       if (failure_ == nullptr) failure_ = std::current_exception();
     }
+    is_inside = false;
   }
 
   std::atomic_flag under_way_;
@@ -148,6 +152,10 @@ void set_thread_count(int (*count)()) {
 int thread_count() {
   int (*count)() = count_in_use().load(std::memory_order_relaxed);
   return count == nullptr ? 1 : count();
+}
+
+bool inside_chunk() {
+  return is_inside;
 }
 
 void run_on_threads(int threads, void (*body)(void* context), void* context) {

@@ -26,6 +26,9 @@ int thread_count();
 // another, or beside one of another thread, has the calling thread alone.
 void run_on_threads(int threads, void (*body)(void* context), void* context);
 
+// Whether this thread is in such a body, one that others can be in, too.
+bool inside_chunk();
+
 // Calls work(chunk) for every chunk in [0, chunks), in any order, on as many
 // threads as there are.
 template <class Work>

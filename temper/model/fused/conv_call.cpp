@@ -144,6 +144,35 @@ at::Tensor convolve(
   return y;
 }
 
+at::Tensor convolve_and_norm(
+    const ConvSpec& spec,
+    const ConvInput& input,
+    const at::Tensor& weight,
+    kernels::NormApply norm) {
+  const ConvWay way = way_of(spec, input.x.size(1));
+  const bool as_written = way == ConvWay::kRows;
+  const at::Tensor y = as_written
+      ? empty_rows(result_sizes(spec, input.x, weight.size(0)))
+      : convolve(spec, input, weight, nullptr);
+  norm.rows = row_count(y);
+  norm.channels = y.size(1);
+  norm.x = norm.y = floats_of(y);
+  if (!as_written) {
+    kernels::norm_apply(norm);
+    return y;
+  }
+  const at::Tensor dense = dense_weight(way, weight);
+  kernels::PointwiseForward job;
+  job.x = source_of(spec, input.x);
+  job.before = before(input);
+  job.outputs = weight.size(0);
+  job.weight = floats_of(dense);
+  job.y = floats_of(y);
+  job.ending = &norm;
+  kernels::pointwise_forward(job);
+  return y;
+}
+
 ConvGradients convolve_backward(const ConvSpec& spec, const ConvBackward& job) {
   const at::Tensor& x = job.input.x;
   const ConvWay way = way_of(spec, x.size(1));

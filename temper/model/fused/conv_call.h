@@ -39,6 +39,14 @@ at::Tensor convolve(
     const at::Tensor& weight,
     const kernels::Moments* moments);
 
+// The same, normalised as it is written, or in a pass of its own behind a
+// depthwise one. Rows, channels, x and y of the job are filled in.
+at::Tensor convolve_and_norm(
+    const ConvSpec& spec,
+    const ConvInput& input,
+    const at::Tensor& weight,
+    kernels::NormApply norm);
+
 // Gradients of a convolution whose result had the gradient `after(gradient)`.
 struct ConvGradients {
   at::Tensor x; // with respect to the normalisation before, where there is one

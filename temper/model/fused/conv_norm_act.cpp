@@ -1,7 +1,8 @@
 // Convolution, BatchNorm, residual and activation as one op. The statistics are
 // gathered while the convolution writes; backward applies the normalisation's
 // gradient while the convolution's backward reads. Kept for it: x, the
-// convolution's result and four numbers a channel.
+// convolution's result and four numbers a channel. In eval mode without a
+// backward pass the convolution ends what it writes itself.
 #include "temper/model/fused/conv_call.h"
 
 namespace temper::model {
@@ -38,6 +39,9 @@ class ConvNormAct final : public FusedOp {
         inputs[6].defined() ? as_rows(inputs[6]) : at::Tensor();
     const NormTensors tensors(inputs, 2);
     NormForward norm(norm_, tensors, weight.size(0));
+    if (saved == nullptr && !norm_.training &&
+        way_of(conv_, x.size(1)) != ConvWay::kOther)
+      return in_one_pass(x, weight, residual, norm);
     Tensors of_other;
     const at::Tensor raw =
         convolution(x, weight, norm, saved == nullptr ? nullptr : &of_other);
@@ -101,6 +105,22 @@ class ConvNormAct final : public FusedOp {
           1;
     };
     return {x.size(0), weight.size(0), along(2), along(3)};
+  }
+
+  // With running statistics the numbers of the normalisation are known before
+  // the convolution, which applies them as it writes.
+  at::Tensor in_one_pass(
+      const at::Tensor& x,
+      const at::Tensor& weight,
+      const at::Tensor& residual,
+      NormForward& norm) const {
+    norm.finish(1);
+    kernels::NormApply job;
+    job.norm = norm.affine(act_);
+    if (residual.defined())
+      job.residual_place = kernels::Residual::kBeforeActivation;
+    job.residual = floats_of(residual);
+    return convolve_and_norm(conv_, {x, {}, act_}, weight, job);
   }
 
   at::Tensor convolution(

@@ -22,6 +22,13 @@ at::Tensor stock_cross_entropy(
       spec.label_smoothing);
 }
 
+// Inputs: logits, probabilities, class weights (or undefined).
+at::Tensor stock_soft_cross_entropy(const FusedOp::Tensors& in) {
+  at::Tensor weighted = at::log_softmax(in.at(0), 1).mul(in.at(1));
+  if (in.at(2).defined()) weighted = weighted.mul(in.at(2));
+  return weighted.sum().neg();
+}
+
 bool labels_fit(const at::Tensor& labels, const at::Tensor& logits) {
   if (!labels.defined() || !labels.device().is_cpu() ||
       labels.layout() != at::kStrided || labels.scalar_type() != at::kLong)
@@ -119,9 +126,12 @@ at::Tensor fused_cross_entropy(
     const at::Tensor& class_weights,
     const CrossEntropySpec& spec) {
   const auto op = std::make_shared<CrossEntropyOp>(spec, false);
-  const FusedOp::Tensors in{logits, labels, class_weights};
-  if (op->takes(in)) return apply_fused(op, in);
-  return stock_cross_entropy(logits, labels, class_weights, spec);
+  const SecondDerivative second{
+      {logits, labels, class_weights}, [spec](const FusedOp::Tensors& in) {
+        return stock_cross_entropy(in.at(0), in.at(1), in.at(2), spec);
+      }};
+  if (op->takes(second.inputs)) return apply_fused(op, second.inputs, &second);
+  return second.again(second.inputs);
 }
 
 at::Tensor fused_soft_cross_entropy(
@@ -129,13 +139,12 @@ at::Tensor fused_soft_cross_entropy(
     const at::Tensor& probabilities,
     const at::Tensor& class_weights) {
   const auto op = std::make_shared<CrossEntropyOp>(CrossEntropySpec{}, true);
-  const FusedOp::Tensors in{logits, probabilities, class_weights};
-  if (op->takes(in) && !probabilities.requires_grad() &&
+  const SecondDerivative second{
+      {logits, probabilities, class_weights}, stock_soft_cross_entropy};
+  if (op->takes(second.inputs) && !probabilities.requires_grad() &&
       (!class_weights.defined() || !class_weights.requires_grad()))
-    return apply_fused(op, in);
-  at::Tensor weighted = at::log_softmax(logits, 1).mul(probabilities);
-  if (class_weights.defined()) weighted = weighted.mul(class_weights);
-  return weighted.sum().neg();
+    return apply_fused(op, second.inputs, &second);
+  return stock_soft_cross_entropy(second.inputs);
 }
 
 } // namespace temper::model

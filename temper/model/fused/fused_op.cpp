@@ -2,6 +2,7 @@
 
 #include <ATen/core/grad_mode.h>
 #include <c10/util/intrusive_ptr.h>
+#include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/edge.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/functions/utils.h>
@@ -57,6 +58,8 @@ struct FusedBackward final : torch::autograd::Node {
   std::vector<SavedVariable> kept;
   std::vector<std::size_t> edges; // the input each edge belongs to
   std::size_t input_count = 0;
+  SameByTorch again; // null: there are no second derivatives
+  std::vector<SavedVariable> again_inputs;
 
   std::string name() const override {
     return "FusedBackward";
@@ -65,24 +68,54 @@ struct FusedBackward final : torch::autograd::Node {
   void release_variables() override {
     for (SavedVariable& saved : kept)
       saved.reset_data();
+    for (SavedVariable& saved : again_inputs)
+      saved.reset_data();
   }
 
   variable_list apply(variable_list&& gradients) override {
-    if (at::GradMode::is_enabled())
-      throw Error(
-          "[model] fused kernels have no second derivatives.",
-          "Train with kernels = \"stock\".");
     variable_list found(edges.size());
     if (!gradients[0].defined()) return found;
-    FusedOp::Tensors saved;
-    for (const SavedVariable& one : kept)
-      saved.push_back(one.unpack(pointer_to(*this)));
+    if (at::GradMode::is_enabled()) return differentiable(gradients[0]);
+    const FusedOp::Tensors saved = unpacked(kept);
     std::vector<bool> wanted(input_count, false);
     for (std::size_t i = 0; i < edges.size(); ++i)
       wanted[edges[i]] = task_should_compute_output(i);
     FusedOp::Tensors all = op->backward(saved, gradients[0], wanted);
     for (std::size_t i = 0; i < edges.size(); ++i)
       if (wanted[edges[i]]) found[i] = std::move(all.at(edges[i]));
+    return found;
+  }
+
+  FusedOp::Tensors unpacked(const std::vector<SavedVariable>& saved) {
+    FusedOp::Tensors found;
+    for (const SavedVariable& one : saved)
+      found.push_back(one.unpack(pointer_to(*this)));
+    return found;
+  }
+
+  // Gradients that have gradients themselves. Aliases stand for the inputs: one
+  // that was computed from another would bring its share of the other's.
+  variable_list differentiable(const at::Tensor& gradient) {
+    if (again == nullptr)
+      throw Error(
+          "[model] fused kernels have no second derivatives.",
+          "Train with kernels = \"stock\".");
+    FusedOp::Tensors inputs = unpacked(again_inputs);
+    for (at::Tensor& one : inputs)
+      if (one.defined()) one = one.alias();
+    variable_list wanted;
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < edges.size(); ++i) {
+      if (!task_should_compute_output(i)) continue;
+      wanted.push_back(inputs.at(edges[i]));
+      places.push_back(i);
+    }
+    variable_list found(edges.size());
+    if (wanted.empty()) return found;
+    const variable_list all = torch::autograd::grad(
+        {again(inputs)}, wanted, {gradient}, true, true, true);
+    for (std::size_t i = 0; i < places.size(); ++i)
+      found[places[i]] = all[i];
     return found;
   }
 };
@@ -97,7 +130,8 @@ bool wants_gradient(const FusedOp::Tensors& inputs) {
 
 at::Tensor apply_fused(
     const std::shared_ptr<const FusedOp>& op,
-    const FusedOp::Tensors& inputs) {
+    const FusedOp::Tensors& inputs,
+    const SecondDerivative* second) {
   if (!at::GradMode::is_enabled() || !wants_gradient(inputs)) {
     const at::NoGradGuard no_grad;
     return op->forward(inputs, nullptr);
@@ -121,6 +155,10 @@ at::Tensor apply_fused(
   torch::autograd::set_history(result, node);
   for (const at::Tensor& one : saved)
     node->kept.emplace_back(one, one.defined() && one.is_same(result));
+  if (second == nullptr) return result;
+  node->again = second->again;
+  for (const at::Tensor& one : second->inputs)
+    node->again_inputs.emplace_back(one, false);
   return result;
 }
 

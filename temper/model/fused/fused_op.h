@@ -7,6 +7,7 @@
 
 #include <ATen/ATen.h>
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -37,9 +38,19 @@ class FusedOp {
       const std::vector<bool>& wanted) const = 0;
 };
 
+// The result of an op by operators that LibTorch differentiates as often as is
+// asked. Kernels have first derivatives only.
+using SameByTorch = std::function<at::Tensor(const FusedOp::Tensors&)>;
+struct SecondDerivative {
+  FusedOp::Tensors inputs; // the call's; undefined where `again` reads none
+  SameByTorch again;
+};
+
 // Runs the op, through autograd when gradients are on and an input wants one.
+// Without `second`, a derivative of the gradients is an Error.
 at::Tensor apply_fused(
     const std::shared_ptr<const FusedOp>& op,
-    const FusedOp::Tensors& inputs);
+    const FusedOp::Tensors& inputs,
+    const SecondDerivative* second = nullptr);
 
 } // namespace temper::model

@@ -56,6 +56,11 @@ class InvertedResidual final : public FusedOp {
       const at::Tensor& weight = inputs[first_of(i)];
       const NormTensors tensors(inputs, first_of(i) + 1);
       NormForward norm(layer.norm, tensors, weight.size(0));
+      if (i + 1 == layers_.size() && saved == nullptr && !layer.norm.training) {
+        norm.finish(1);
+        return convolve_and_norm(
+            layer.conv, input, weight, last_norm(norm.state(), layer.act, x));
+      }
       at::Tensor y = convolve(layer.conv, input, weight, norm.moments());
       norm.finish(row_count(y));
       input = {y, norm.state(), layer.act};
@@ -63,15 +68,10 @@ class InvertedResidual final : public FusedOp {
         saved->insert(saved->end(), {weight, y, norm.state()});
     }
     at::Tensor y = saved == nullptr ? input.x : empty_rows(input.x.sizes());
-    kernels::NormApply job;
+    kernels::NormApply job = last_norm(input.state, input.act, x);
     job.rows = row_count(y);
     job.channels = y.size(1);
     job.x = floats_of(input.x);
-    job.norm = affine_of(input.state, input.act);
-    if (residual_) {
-      job.residual_place = kernels::Residual::kAfterActivation;
-      job.residual = floats_of(x);
-    }
     job.y = floats_of(y);
     kernels::norm_apply(job);
     return y;
@@ -128,6 +128,19 @@ class InvertedResidual final : public FusedOp {
   }
 
  private:
+  // The block's last normalisation, without its rows.
+  kernels::NormApply last_norm(
+      const at::Tensor& state,
+      Activation act,
+      const at::Tensor& x) const {
+    kernels::NormApply job;
+    job.norm = affine_of(state, act);
+    if (!residual_) return job;
+    job.residual_place = kernels::Residual::kAfterActivation;
+    job.residual = floats_of(x);
+    return job;
+  }
+
   static std::size_t first_of(std::size_t layer) {
     return 1 + kPerLayer * layer;
   }

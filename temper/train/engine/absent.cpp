@@ -2,6 +2,7 @@
 #include "temper/base/error.h"
 #include "temper/train/engine/convolution_trial.h"
 #include "temper/train/engine/features.h"
+#include "temper/train/engine/kernel_trial.h"
 #include "temper/train/engine/make_engine.h"
 
 namespace temper::train {
@@ -26,6 +27,10 @@ std::unique_ptr<FeatureExtractor> make_extractor(const ExtractorRequest&) {
 
 std::optional<std::int64_t> convolution_bytes(const graph::ConvolutionCase&) {
   return {};
+}
+
+std::uint64_t kernel_bytes(const KernelTrial&) {
+  return 0;
 }
 
 } // namespace temper::train

@@ -64,6 +64,12 @@ Forecast from_graph(
       {"average", parts.average},
       {"batch", parts.batch},
       {"activations", parts.activations}};
+  if (request.tries_kernels)
+    made.parts.push_back(
+        {"kernels' working memory",
+         memory.kernel_bytes(largest_slice(
+             options.batch, made.at_once, request.config.model.bn_group)),
+         false});
   made.how = "from the graph";
   return made;
 } catch (const Error&) {

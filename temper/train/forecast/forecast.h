@@ -27,6 +27,7 @@ struct ForecastRequest {
   memory::Budget budget;
   std::uint64_t loader_bytes = 0;
   std::uint64_t copies_bytes = 0; // as copies_of_state() has them
+  bool tries_kernels = false; // once, to find out what they work in
   // The peak of tensors in one step of so many samples, measured on a scratch
   // engine; null: cannot be. Asked only where there is no graph.
   std::function<std::uint64_t(int)> measure = {};

@@ -6,12 +6,14 @@
 #include "temper/base/error.h"
 #include "temper/base/text.h"
 #include "temper/config/choices.h"
+#include "temper/graph/cost/cost.h"
 #include "temper/graph/fuse/fusion.h"
 #include "temper/graph/ir/weights.h"
 #include "temper/graph/op/effects.h"
 #include "temper/graph/pass/edit.h"
 #include "temper/graph/pass/passes.h"
 #include "temper/machine/device_kind.h"
+#include "temper/train/engine/kernel_trial.h"
 #include "temper/train/setup/parameter_table.h"
 
 namespace temper::train {
@@ -232,6 +234,25 @@ graph::LivenessOptions StepMemory::liveness_options(
         counting_bytes(options_.task, known.tensors.at(scores_));
   add_grouping(known, slice, how.scratch_bytes);
   return how;
+}
+
+std::uint64_t StepMemory::kernel_bytes(int at_once) const {
+  constexpr std::int64_t kMostMacs = 20'000'000'000; // about a second
+  constexpr std::int64_t kFewest = 16;
+  if (groups_.empty()) return 0;
+  const auto one = graph::bind_batch(graph_, 1);
+  std::int64_t macs = 1;
+  for (const graph::Cost& each :
+       graph::costs(graph_, graph::infer(graph_, one), one))
+    macs += each.macs;
+  const std::int64_t tried =
+      std::min<std::int64_t>(at_once, std::max(kFewest, kMostMacs / macs));
+  const auto known = graph::infer(graph_, graph::bind_batch(graph_, tried));
+  std::set<std::string> constants;
+  for (const graph::Input& input : graph_.inputs)
+    if (input.kind != graph::InputKind::kParameter || !input.trainable)
+      constants.insert(input.value);
+  return train::kernel_bytes({groups_, known, constants, options_.threads});
 }
 
 StepBytes StepMemory::at(int batch, int at_once) const {

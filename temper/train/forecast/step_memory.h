@@ -53,6 +53,12 @@ class StepMemory {
   // those of the moment at which the sum is largest.
   StepBytes at(int batch, int at_once) const;
 
+  // The working memory of temper's kernels when `at_once` samples are computed
+  // at a time, beside all tensors. Layers are run to find out: with fewer
+  // samples where that would take long, for kernels cut what is large into
+  // blocks whose size no longer grows.
+  std::uint64_t kernel_bytes(int at_once) const;
+
  private:
   graph::LivenessOptions liveness_options(
       const graph::Inferred& known,

@@ -244,6 +244,7 @@ memory::Forecast forecast_of(
        budget,
        loader_bytes,
        copies_bytes,
+       true,
        parts.model.program ? nullptr : peak_of_steps(planned, setting)});
   memory::release_cached(setting.device); // what was measured left it
   // From here on: what was measured had an engine of its own beside the run's.

@@ -56,18 +56,22 @@ struct ConvCase {
   std::int64_t images, channels, height, width, outputs, kernel, stride, groups;
 };
 
+ConvSpec spec_of_case(const ConvCase& c) {
+  return {
+      {c.kernel, c.kernel},
+      {c.stride, c.stride},
+      {(c.kernel - 1) / 2, (c.kernel - 1) / 2},
+      {1, 1},
+      c.groups};
+}
+
 void compare_conv(
     const ConvCase& c,
     Activation act,
     bool training,
     bool residual,
     bool x_wants) {
-  const ConvSpec conv{
-      {c.kernel, c.kernel},
-      {c.stride, c.stride},
-      {(c.kernel - 1) / 2, (c.kernel - 1) / 2},
-      {1, 1},
-      c.groups};
+  const ConvSpec conv = spec_of_case(c);
   const NormSpec spec{0.1, 1e-5, training};
   const auto draw = [&] {
     at::Tensor x = at::randn({c.images, c.channels, c.height, c.width});
@@ -104,7 +108,8 @@ TEST_F(FusedNorm, ConvNormActIsAsExactAsLibTorch) {
       {1, 1, 12, 12, 8, 5, 1, 1},
       {2, 20, 9, 11, 20, 3, 1, 20}, // depthwise
       {3, 36, 10, 9, 36, 5, 2, 36},
-      {9, 48, 1, 1, 48, 3, 1, 48}};
+      {9, 48, 1, 1, 48, 3, 1, 48},
+      {2, 20, 9, 9, 21, 5, 1, 1}}; // gathered
   for (const ConvCase& c : cases) {
     SCOPED_TRACE(
         std::to_string(c.channels) + " -> " + std::to_string(c.outputs) + " k" +
@@ -114,6 +119,47 @@ TEST_F(FusedNorm, ConvNormActIsAsExactAsLibTorch) {
   }
   for (const Activation act : kEvery)
     compare_conv(cases[0], act, true, true, false);
+}
+
+// Rows, Winograd's algorithms, gathered rows, few pixels of many channels, and
+// depthwise: whatever writes the result ends it as a pass of its own would.
+TEST_F(FusedNorm, WithoutGradientsEvaluationHasTheSameBits) {
+  const ConvCase cases[] = {
+      {2, 24, 9, 7, 40, 1, 1, 1},
+      {3, 19, 8, 9, 21, 1, 2, 1},
+      {2, 3, 33, 31, 32, 3, 2, 1},
+      {2, 32, 13, 11, 36, 3, 1, 1}, // Winograd's
+      {2, 32, 12, 12, 32, 3, 2, 1},
+      {2, 256, 3, 3, 130, 3, 1, 1},
+      {2, 20, 9, 9, 21, 5, 1, 1}, // gathered
+      {2, 64, 1, 1, 33, 3, 1, 1},
+      {2, 20, 9, 11, 20, 3, 1, 20}}; // depthwise
+  for (const kernels::Target target : kernels::runnable_targets()) {
+    SCOPED_TRACE(kernels::name_of(target));
+    kernels::choose_target(target);
+    for (const ConvCase& c : cases)
+      for (const Activation act : kEvery)
+        for (const bool residual : {false, true}) {
+          const ConvSpec conv = spec_of_case(c);
+          OpTensors inputs{
+              at::randn({c.images, c.channels, c.height, c.width}),
+              wanting(at::randn(
+                  {c.outputs, c.channels / c.groups, c.kernel, c.kernel}))};
+          add_norm(inputs, c.outputs);
+          const OpPointer op =
+              make_conv_norm_act(conv, {0.1, 1e-5, false}, act);
+          const at::Tensor like = conv_by_torch(conv, inputs[0], inputs[1]);
+          inputs.push_back(
+              residual ? at::randn_like(like).detach() : at::Tensor());
+          ASSERT_TRUE(op->takes(inputs));
+          const at::Tensor with = apply_fused(op, inputs).detach();
+          const at::NoGradGuard none;
+          EXPECT_TRUE(at::equal(apply_fused(op, inputs), with))
+              << c.kernel << " " << c.channels << " to " << c.outputs << " act "
+              << static_cast<int>(act) << (residual ? " residual" : "");
+        }
+  }
+  kernels::choose_fastest_target();
 }
 
 TEST_F(FusedNorm, DeclinesWhatTheKernelsDoNotCompute) {
