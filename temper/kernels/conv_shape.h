@@ -30,12 +30,4 @@ struct ConvShape {
   }
 };
 
-// Sums over batch and plane for each output channel, which BatchNorm needs:
-// of y and of y squared. Both arrays have out_channels elements; null: not
-// wanted.
-struct ChannelSums {
-  double* sum = nullptr;
-  double* squares = nullptr;
-};
-
 } // namespace temper::kernels

@@ -49,7 +49,7 @@ const std::vector<Room>& rooms() {
         {"simd", {}},
         {"gemm", {"simd"}},
         {"norm", {"simd"}},
-        {"winograd", {".", "simd", "gemm"}},
+        {"winograd", {".", "simd", "gemm", "norm"}},
         {"conv", {".", "simd", "gemm", "norm", "winograd"}},
         {"sequence", {"simd", "gemm", "norm"}}}},
       {"data",

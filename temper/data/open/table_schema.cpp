@@ -199,9 +199,9 @@ void learn_table(
 std::shared_ptr<const IndexedSource> encoded_rows(
     std::shared_ptr<const IndexedSource> rows,
     std::shared_ptr<const CsvTable> table,
-    std::shared_ptr<const Schema> schema) {
+    const std::shared_ptr<const Schema>& schema) {
   return std::make_shared<EncodedRows>(
-      std::move(rows), std::move(table), std::move(schema));
+      std::move(rows), std::move(table), schema);
 }
 
 std::vector<std::pair<std::string, Unseen>> unseen_categories(

@@ -28,7 +28,7 @@ void learn_table(
 std::shared_ptr<const IndexedSource> encoded_rows(
     std::shared_ptr<const IndexedSource> rows,
     std::shared_ptr<const CsvTable> table,
-    std::shared_ptr<const Schema> schema);
+    const std::shared_ptr<const Schema>& schema);
 
 // Categories that the schema lacks, by column, of these rows.
 std::vector<std::pair<std::string, Unseen>> unseen_categories(

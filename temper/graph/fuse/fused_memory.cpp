@@ -2,85 +2,13 @@
 
 #include <algorithm>
 
+#include "temper/graph/fuse/block_memory.h"
 #include "temper/graph/fuse/fused_takes.h"
+#include "temper/graph/fuse/group_tensors.h"
 #include "temper/graph/ir/saturating.h"
-#include "temper/graph/ir/strides.h"
-#include "temper/graph/ir/weights.h"
 
 namespace temper::graph {
 namespace {
-
-constexpr std::int64_t kFloat = 4; // bytes
-constexpr std::int64_t kNormState = 4 * kFloat; // a channel's, kept
-constexpr std::size_t kOfALayer = 5; // inputs of a convolution and its norm
-
-// A group's tensors by their place among its inputs.
-class GroupTensors {
- public:
-  explicit GroupTensors(const FusedCall& call) : call_(call) {}
-
-  const Fusion& fusion() const {
-    return call_.fusion;
-  }
-  bool has(std::size_t input) const {
-    return input < fusion().inputs.size() && !fusion().inputs[input].empty();
-  }
-  const std::string& name(std::size_t input) const {
-    return fusion().inputs[input];
-  }
-  const Ints& sizes(std::size_t input) const {
-    return call_.known.tensors.at(name(input)).sizes;
-  }
-  std::int64_t bytes(std::size_t input) const {
-    return has(input) ? bytes_of(call_.known.tensors.at(name(input))) : 0;
-  }
-  std::int64_t result_bytes() const {
-    return bytes_of(call_.known.tensors.at(fusion().output));
-  }
-  bool wanted(std::size_t input) const {
-    return has(input) && call_.with_gradient.count(name(input)) > 0;
-  }
-  // The result's gradient in the order that kernels want.
-  std::int64_t gradient_copy() const {
-    return call_.copies_gradient ? result_bytes() : 0;
-  }
-  // An image or its filters with channels last: itself, or a copy.
-  std::int64_t image_copy(std::size_t input) const {
-    if (!has(input)) return 0;
-    const Ints& strides = call_.places.at(name(input)).strides;
-    return has_channels_last(sizes(input), strides) ? 0 : bytes(input);
-  }
-  bool in_order(std::size_t input) const {
-    return graph::in_order(sizes(input), call_.places.at(name(input)).strides);
-  }
-  // Dense rows of the last dimension: a view, or a copy.
-  std::int64_t rows_copy(std::size_t input) const {
-    const Ints& of = sizes(input);
-    const Ints& strides = call_.places.at(name(input)).strides;
-    const auto rows =
-        viewed(of, strides, {element_count(of) / of.back(), of.back()});
-    return rows && (of.back() == 1 || rows->back() == 1) ? 0 : bytes(input);
-  }
-  bool dense_last(std::size_t input) const {
-    return sizes(input).back() == 1 ||
-        call_.places.at(name(input)).strides.back() == 1;
-  }
-
- private:
-  const FusedCall& call_;
-};
-
-// The input itself, or its copy.
-void keep_input(
-    FusedMemory& memory,
-    const GroupTensors& group,
-    std::size_t input,
-    std::int64_t copy) {
-  if (copy > 0)
-    memory.kept_bytes += copy;
-  else
-    memory.kept.push_back(group.name(input));
-}
 
 FusedMemory of_convolution(const GroupTensors& group) {
   FusedMemory memory;
@@ -99,11 +27,12 @@ FusedMemory of_conv_act_pool(const GroupTensors& group) {
   const std::int64_t x = group.image_copy(0);
   const std::int64_t filters = group.image_copy(1);
   memory.kept = {group.name(0)};
-  memory.kept_bytes = group.result_bytes() / kFloat; // a byte for each value
+  memory.kept_bytes =
+      group.result_bytes() / kFloatBytes; // a byte for each value
   memory.forward_bytes = memory.eval_bytes = x + filters;
   const Ints before_pool = convolved(
       group.fusion().convolutions.front(), group.sizes(0), group.sizes(1)[0]);
-  const std::int64_t spread = kFloat * product_of(before_pool);
+  const std::int64_t spread = kFloatBytes * product_of(before_pool);
   memory.backward_bytes = group.gradient_copy() +
       std::max(group.wanted(0) ? spread + filters : 0, x + filters);
   return memory;
@@ -130,7 +59,7 @@ void add_residual(
 FusedMemory of_norm_act(const GroupTensors& group) {
   FusedMemory memory;
   const std::int64_t copy = group.image_copy(0);
-  const std::int64_t state = kNormState * group.sizes(0)[1];
+  const std::int64_t state = kNormStateBytes * group.sizes(0)[1];
   keep_input(memory, group, 0, copy);
   memory.kept_bytes += state;
   memory.eval_bytes = copy + state;
@@ -146,7 +75,7 @@ FusedMemory of_conv_norm_act(const GroupTensors& group) {
   const std::int64_t x = group.image_copy(0);
   const std::int64_t filters =
       way == FusedWay::kDepthwise ? 0 : group.image_copy(1);
-  const std::int64_t state = kNormState * group.sizes(1)[0];
+  const std::int64_t state = kNormStateBytes * group.sizes(1)[0];
   keep_input(memory, group, 0, x);
   memory.kept_bytes += group.result_bytes() + state; // before the BatchNorm
   memory.forward_bytes = filters;
@@ -157,50 +86,6 @@ FusedMemory of_conv_norm_act(const GroupTensors& group) {
   else if (way == FusedWay::kDepthwise && !group.wanted(0))
     memory.backward_bytes += group.bytes(0);
   add_residual(memory, group, 6);
-  return memory;
-}
-
-// What the convolutions of a block write, in bytes.
-std::vector<std::int64_t> written(const GroupTensors& group) {
-  std::vector<std::int64_t> all;
-  Ints sizes = group.sizes(0);
-  for (std::size_t i = 0; i < group.fusion().convolutions.size(); ++i) {
-    sizes = convolved(
-        group.fusion().convolutions[i],
-        sizes,
-        group.sizes(1 + kOfALayer * i)[0]);
-    all.push_back(kFloat * product_of(sizes));
-  }
-  return all;
-}
-
-FusedMemory of_inverted_residual(const GroupTensors& group) {
-  FusedMemory memory;
-  const std::int64_t x = group.image_copy(0);
-  const std::vector<std::int64_t> made = written(group);
-  keep_input(memory, group, 0, x);
-  std::int64_t states = 0;
-  for (std::size_t i = 0; i < made.size(); ++i) {
-    states += kNormState * group.sizes(1 + kOfALayer * i)[0];
-    memory.kept_bytes += made[i];
-  }
-  memory.kept_bytes += states;
-  // Without a backward pass each is there until the next one is made; the last
-  // becomes the result.
-  std::int64_t passing = 0;
-  for (std::size_t i = 1; i < made.size(); ++i)
-    passing = std::max(passing, made[i - 1] + made[i]);
-  memory.eval_bytes =
-      x + states + std::max<std::int64_t>(0, passing - made.back());
-  // The gradient of what a convolution read beside that of what it wrote; the
-  // block's own are counted apart.
-  const std::int64_t own = group.wanted(0) ? group.bytes(0) : 0;
-  std::int64_t most = made.front();
-  for (std::size_t i = made.size() - 1; i > 0; --i) {
-    const std::int64_t behind = i + 1 == made.size() ? 0 : made[i];
-    most = std::max(most, behind + made[i - 1] - own);
-  }
-  memory.backward_bytes = group.gradient_copy() + most;
   return memory;
 }
 
@@ -248,7 +133,8 @@ FusedMemory of_layer_norm(const GroupTensors& group) {
   const std::int64_t copy = group.rows_copy(0);
   const Ints& sizes = group.sizes(0);
   memory.kept = {group.name(0)};
-  memory.kept_bytes = copy + 2 * kFloat * (element_count(sizes) / sizes.back());
+  memory.kept_bytes =
+      copy + 2 * kFloatBytes * (element_count(sizes) / sizes.back());
   memory.eval_bytes = copy;
   memory.backward_bytes = group.gradient_copy();
   return memory;
@@ -264,14 +150,14 @@ FusedMemory of_attention(const GroupTensors& group) {
   }
   memory.kept.push_back(group.fusion().output);
   const Ints& queries = group.sizes(0);
-  memory.kept_bytes += kFloat * queries[0] * queries[1] * queries[2];
+  memory.kept_bytes += kFloatBytes * queries[0] * queries[1] * queries[2];
   memory.backward_bytes += group.gradient_copy();
   return memory;
 }
 
 FusedMemory of_mean_pool(const GroupTensors& group) {
   FusedMemory memory;
-  memory.kept_bytes = kFloat; // one number that stands for x's sizes
+  memory.kept_bytes = kFloatBytes; // one number that stands for x's sizes
   memory.forward_bytes = memory.eval_bytes = group.image_copy(0);
   return memory;
 }
@@ -288,9 +174,9 @@ FusedMemory of_transformer_block(const GroupTensors& group) {
   for (std::size_t input = 1; input < group.fusion().inputs.size(); ++input)
     if (group.has(input)) memory.kept.push_back(group.name(input));
   keep_input(memory, group, 0, copy);
-  const std::int64_t always = times(kFloat * 5 * x[2], rows);
+  const std::int64_t always = times(kFloatBytes * 5 * x[2], rows);
   memory.kept_bytes +=
-      always + times(kFloat * (group.fusion().heads + hidden + 4), rows);
+      always + times(kFloatBytes * (group.fusion().heads + hidden + 4), rows);
   memory.eval_bytes = always + copy;
   memory.backward_bytes = group.gradient_copy() + 5 * group.bytes(0) +
       (group.wanted(0) ? 0 : group.bytes(0));
@@ -305,6 +191,7 @@ bool makes_image(const Fusion& fusion) {
     case FusionKind::kConvNormAct:
     case FusionKind::kNormAct:
     case FusionKind::kInvertedResidual:
+    case FusionKind::kResidualBlock:
     case FusionKind::kConvActPool:
       return true;
     case FusionKind::kLinear:
@@ -336,7 +223,8 @@ FusedMemory fused_memory(const FusedCall& call) {
     case FusionKind::kNormAct:
       return of_norm_act(group);
     case FusionKind::kInvertedResidual:
-      return of_inverted_residual(group);
+    case FusionKind::kResidualBlock:
+      return of_convolution_block(group);
     case FusionKind::kConvActPool:
       return of_conv_act_pool(group);
     case FusionKind::kLinear:

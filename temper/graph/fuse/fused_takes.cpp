@@ -75,18 +75,19 @@ bool gathers(const FusedConvolution& of, const Ints& x, const Ints& weight) {
   if (of.groups != 1 || !both(of.dilation, 1) || x.size() != 4 ||
       weight.size() != 4 || x[1] != weight[1])
     return false;
-  for (std::size_t i : {0, 1})
-    if (of.stride[i] < 1 || of.padding[i] < 0 || weight[2 + i] > kMostTaps ||
-        x[2 + i] + 2 * of.padding[i] < weight[2 + i])
-      return false;
-  return true;
+  const auto along = [&](std::size_t i) {
+    return of.stride[i] >= 1 && of.padding[i] >= 0 &&
+        weight[2 + i] <= kMostTaps &&
+        x[2 + i] + 2 * of.padding[i] >= weight[2 + i];
+  };
+  return along(0) && along(1);
 }
 
 bool convolves(const FusedConvolution& of, const Ints& x, const Ints& weight) {
   if (x.size() != 4 || weight.size() != 4) return false;
   const FusedWay way = way_of(of, x[1]);
-  if (way == FusedWay::kOther) return gathers(of, x, weight);
   if (weight[2] != of.kernel[0] || weight[3] != of.kernel[1]) return false;
+  if (way == FusedWay::kOther) return gathers(of, x, weight);
   if (way == FusedWay::kDepthwise) return weight[0] == x[1] && weight[1] == 1;
   const std::int64_t reach = of.kernel[0] - 2 * of.padding[0];
   return weight[1] == x[1] && x[2] >= reach && x[3] >= reach;
@@ -107,23 +108,42 @@ bool conv_norm_act(const Fusion& fusion, const GroupShapes& shapes) {
       normalises(fusion.norms.front(), made);
 }
 
-bool inverted_residual(const Fusion& fusion, const GroupShapes& shapes) {
+// A convolution of a block with its norm; `sizes` of x become its result's.
+bool takes_layer(
+    const Fusion& fusion,
+    const GroupShapes& shapes,
+    std::size_t layer,
+    Ints& sizes) {
+  const FusedConvolution& of = fusion.convolutions[layer];
+  const Ints& weight = shapes.sizes(1 + kPerLayer * layer);
+  if (!convolves(of, sizes, weight)) return false;
+  sizes = convolved(of, sizes, weight[0]);
+  return normalises(fusion.norms[layer], sizes);
+}
+
+// Whether a norm before the convolution can be applied to what it reads.
+bool takes_norm_before(const FusedConvolution& of, const Ints& x) {
+  return way_of(of, x[1]) != FusedWay::kRows ||
+      (of.kernel[0] == 1 && of.stride[0] == 1);
+}
+
+bool convolution_block(const Fusion& fusion, const GroupShapes& shapes) {
   Ints sizes = shapes.sizes(0);
+  Ints added = sizes;
   if (sizes.size() != 4) return false;
-  for (std::size_t i = 0; i < fusion.convolutions.size(); ++i) {
-    const FusedConvolution& of = fusion.convolutions[i];
-    const bool last = i + 1 == fusion.convolutions.size();
-    const Ints& weight = shapes.sizes(1 + kPerLayer * i);
-    const FusedWay way = way_of(of, sizes[1]);
-    const bool middle = of.kernel[0] != 1;
-    if (!follows_norm(last ? fusion.last_act : fusion.act) ||
-        way != (middle ? FusedWay::kDepthwise : FusedWay::kRows) ||
-        !convolves(of, sizes, weight))
+  const std::size_t layers =
+      fusion.convolutions.size() - (fusion.shortcut ? 1 : 0);
+  if (!follows_norm(fusion.last_act)) return false;
+  for (std::size_t i = 0; i < layers; ++i) {
+    if (i > 0 &&
+        (!follows_norm(fusion.act) ||
+         !takes_norm_before(fusion.convolutions[i], sizes)))
       return false;
-    sizes = convolved(of, sizes, weight[0]);
-    if (!normalises(fusion.norms[i], sizes)) return false;
+    if (!takes_layer(fusion, shapes, i, sizes)) return false;
   }
-  return !fusion.residual || sizes == shapes.sizes(0);
+  if (fusion.shortcut && !takes_layer(fusion, shapes, layers, added))
+    return false;
+  return !(fusion.residual || fusion.shortcut) || sizes == added;
 }
 
 bool conv_act_pool(const Fusion& fusion, const GroupShapes& shapes) {
@@ -225,7 +245,8 @@ bool fused_takes(const Fusion& fusion, const Inferred& known) {
           (!shapes.has(5) || shapes.sizes(5) == shapes.sizes(0)) &&
           normalises(fusion.norms.front(), shapes.sizes(0));
     case FusionKind::kInvertedResidual:
-      return inverted_residual(fusion, shapes);
+    case FusionKind::kResidualBlock:
+      return convolution_block(fusion, shapes);
     case FusionKind::kConvActPool:
       return conv_act_pool(fusion, shapes);
     case FusionKind::kLinear:

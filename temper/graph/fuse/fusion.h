@@ -1,7 +1,7 @@
 // Groups of nodes that a kernel computes at once: a convolution with the
-// BatchNorm and activation behind it, a whole MobileNet block. The graph stays
-// as it is; whoever runs it may compute a group in one go, at the place of its
-// last node, or node by node. No torch here.
+// BatchNorm and activation behind it, a whole block of a network. The graph
+// stays as it is; whoever runs it may compute a group in one go, at the place
+// of its last node, or node by node. No torch here.
 #pragma once
 
 #include <array>
@@ -19,6 +19,7 @@ enum class FusionKind {
   kConvNormAct,
   kNormAct,
   kInvertedResidual,
+  kResidualBlock,
   kConvActPool,
   kMeanPool, // over height and width
   kLinear,
@@ -64,7 +65,8 @@ struct Fusion {
   std::vector<FusedNorm> norms;
   FusedActivation act = FusedActivation::kNone;
   FusedActivation last_act = FusedActivation::kNone; // of a block's end
-  bool residual = false; // a block adds its input to its result
+  bool residual = false; // a block adds its input to its result,
+  bool shortcut = false; // or a layer beside it, the last of its convolutions
   double eps = 1e-5; // of a LayerNorm
   std::int64_t pool = 0; // side of a pooled cell
   bool keeps_plane = false; // a mean over the plane leaves one of 1 x 1

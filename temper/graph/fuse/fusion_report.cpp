@@ -125,6 +125,7 @@ void report(const GraphView& view, Fusions& found) {
       found.report += cat(", in ", plural(blocks[kind], called));
   };
   name_blocks(FusionKind::kInvertedResidual, "inverted residual");
+  name_blocks(FusionKind::kResidualBlock, "residual block");
   name_blocks(FusionKind::kTransformerBlock, "transformer block");
   if (!found.left.empty()) found.report += cat("; ", left_text(found.left));
 }

@@ -99,15 +99,14 @@ class ThreadBits {
     const auto& tensors = view_.graph().tensors;
     const auto made = values_made(node);
     const auto result = made.empty() ? tensors.end() : tensors.find(made[0]);
-    for (const char* name : {"self", "other"}) {
+    const auto is_spread = [&](const char* name) {
       const std::string value = arguments.tensor_name(name);
-      if (value.empty() || untrained_.count(value) > 0) continue;
+      if (value.empty() || untrained_.count(value) > 0) return false;
       const auto found = tensors.find(value);
-      if (found == tensors.end() || result == tensors.end() ||
-          found->second.sizes != result->second.sizes)
-        return true;
-    }
-    return false;
+      return found == tensors.end() || result == tensors.end() ||
+          found->second.sizes != result->second.sizes;
+    };
+    return is_spread("self") || is_spread("other");
   }
 
   // LibTorch computes such a pooling as a mean.

@@ -35,36 +35,40 @@ void convolution_forward(
     const float* weight,
     const float* bias,
     float* y,
-    const ChannelSums& sums) {
+    const Moments* moments,
+    const Affine& before) {
   if (by_winograd(shape, kWorthIt))
-    winograd_forward(shape, winograd_tile(shape), x, weight, bias, y, sums);
+    winograd_forward(
+        shape, winograd_tile(shape), x, weight, bias, y, moments, before);
   else
-    gather_forward(shape, x, weight, bias, y, sums);
+    gather_forward(shape, x, weight, bias, y, moments, before);
 }
 
 void convolution_data_gradient(
     const ConvShape& shape,
     const float* y_gradient,
     const float* weight,
-    float* x_gradient) {
+    float* x_gradient,
+    const GradientEnd& end) {
   if (by_winograd(shape, kWorthIt))
     winograd_data_gradient(
-        shape, winograd_tile(shape), y_gradient, weight, x_gradient);
+        shape, winograd_tile(shape), y_gradient, weight, x_gradient, end);
   else
-    gather_data_gradient(shape, y_gradient, weight, x_gradient);
+    gather_data_gradient(shape, y_gradient, weight, x_gradient, end);
 }
 
 void convolution_weight_gradient(
     const ConvShape& shape,
     const float* x,
     const float* y_gradient,
-    float* weight_gradient) {
+    float* weight_gradient,
+    const Affine& before) {
   const bool strided = shape.stride_height > 1;
   if (by_winograd(shape, strided ? kWorthItStridedGradient : kWorthIt))
     winograd_weight_gradient(
-        shape, winograd_tile(shape), x, y_gradient, weight_gradient);
+        shape, winograd_tile(shape), x, y_gradient, weight_gradient, before);
   else
-    gather_weight_gradient(shape, x, y_gradient, weight_gradient);
+    gather_weight_gradient(shape, x, y_gradient, weight_gradient, before);
 }
 
 void convolution_bias_gradient(

@@ -5,6 +5,7 @@
 
 #include "temper/kernels/conv/gather_plan.h"
 #include "temper/kernels/conv/gather_table.h"
+#include "temper/kernels/norm/batch_norm_table.h"
 #include "temper/kernels/simd/scratch.h"
 #include "temper/kernels/simd/target.h"
 #include "temper/kernels/simd/threads.h"
@@ -50,6 +51,7 @@ constexpr std::int64_t kManyThreads = 16;
 constexpr std::int64_t kBlockFloats = 64 << 10; // of a gathered block: 256 KB
 constexpr std::int64_t kMostGatherPartialFloats = std::int64_t{4}
     << 20; // 16 MB
+constexpr std::int64_t kFewFloats = 512 << 10; // of a gradient: 2 MB
 // Less work than this is not worth a second thread.
 constexpr std::int64_t kFewProducts = 1 << 20;
 
@@ -62,10 +64,22 @@ std::int64_t all_products(const GatherPlan& plan, std::int64_t batch) {
       plan.job.target_channels;
 }
 
-void clear(const ChannelSums& sums, std::int64_t channels) {
-  if (sums.sum == nullptr) return;
-  std::fill_n(sums.sum, channels, 0.0);
-  std::fill_n(sums.squares, channels, 0.0);
+// Rows of each of `chunks` chunks of blocks.
+std::vector<std::int64_t> rows_of_chunks(
+    const GatherJob& job,
+    std::int64_t chunks,
+    std::int64_t tile_rows) {
+  std::vector<std::int64_t> counts;
+  for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
+    const ChunkRange blocks = chunk_range(job.blocks, 1, chunks, chunk);
+    std::int64_t rows = 0;
+    for (std::int64_t block = blocks.begin; block < blocks.end; ++block) {
+      const RowRange range = rows_of_block(job, block, tile_rows);
+      rows += range.end - range.begin;
+    }
+    counts.push_back(rows);
+  }
+  return counts;
 }
 
 // Blocks of rows in chunks; where there are few of them, the target's channels
@@ -74,7 +88,7 @@ void convolve_chunks(
     const GatherTable& table,
     const GatherJob& job,
     bool little,
-    const ChannelSums& sums) {
+    const Moments* moments) {
   const std::int64_t channels = job.target_channels;
   const std::int64_t panels = ceil_divided(
       ceil_divided(channels, table.lanes) * table.lanes, table.columns);
@@ -83,38 +97,39 @@ void convolve_chunks(
   const std::int64_t parts = little || row_chunks >= kManyThreads
       ? 1
       : std::min(panels, ceil_divided(kManyThreads, row_chunks));
-  std::vector<double> partial(
-      sums.sum == nullptr ? 0
-                          : static_cast<std::size_t>(2 * row_chunks * channels),
-      0.0);
+  const bool sums = job.end.x != nullptr;
+  const std::int64_t run = channels *
+      (moments != nullptr ? kMomentRuns : (sums ? kGradientRuns : 0));
+  std::vector<double> partial(static_cast<std::size_t>(row_chunks * run), 0.0);
   for_each_chunk(row_chunks * parts, [&](std::int64_t chunk) {
     const std::int64_t row_chunk = chunk / parts;
     const ChunkRange blocks = chunk_range(job.blocks, 1, row_chunks, row_chunk);
     const ChunkRange columns = chunk_range(panels, 1, parts, chunk % parts);
-    ChannelSums own;
-    if (sums.sum != nullptr) {
-      own.sum = partial.data() + 2 * row_chunk * channels;
-      own.squares = own.sum + channels;
-    }
     table.convolve(
-        job, blocks.begin, blocks.end, columns.begin, columns.end, own);
+        job,
+        blocks.begin,
+        blocks.end,
+        columns.begin,
+        columns.end,
+        run == 0 ? nullptr : partial.data() + row_chunk * run);
   });
-  if (sums.sum == nullptr) return;
-  for (std::int64_t chunk = 0; chunk < row_chunks; ++chunk)
-    for (std::int64_t c = 0; c < channels; ++c) {
-      const auto at = static_cast<std::size_t>(2 * chunk * channels + c);
-      sums.sum[c] += partial[at];
-      sums.squares[c] += partial[at + static_cast<std::size_t>(channels)];
-    }
+  if (moments != nullptr)
+    merge_moments(
+        row_chunks,
+        channels,
+        rows_of_chunks(job, row_chunks, table.rows).data(),
+        partial.data(),
+        *moments);
+  else if (sums)
+    merge_gradient_sums(row_chunks, channels, partial.data(), *job.end.sums);
 }
 
 void convolve_gathered(
     const GatherTable& table,
     GatherPlan& plan,
     std::int64_t batch,
-    const ChannelSums& sums) {
+    const Moments* moments) {
   GatherJob& job = plan.job;
-  clear(sums, job.target_channels);
   const std::int64_t depth = job.taps * job.source_channels;
   std::int64_t longest = 1;
   for (const GatherGroup& group : plan.groups)
@@ -134,7 +149,7 @@ void convolve_gathered(
   else
     for_each_chunk(
         panels, [&](std::int64_t panel) { table.pack_weights(job, panel); });
-  convolve_chunks(table, job, little, sums);
+  convolve_chunks(table, job, little, moments);
 }
 
 // Columns of the weight gradient that are summed apart. All at once while a
@@ -184,36 +199,48 @@ void gather_forward(
     const float* weight,
     const float* bias,
     float* y,
-    const ChannelSums& sums) {
+    const Moments* moments,
+    const Affine& before) {
   GatherPlan plan = plan_forward(shape);
   plan.job.read = x;
+  plan.job.before = before;
   plan.job.weight = weight;
   plan.job.bias = bias;
   plan.job.write = y;
-  convolve_gathered(gather_table_in_use(), plan, shape.batch, sums);
+  convolve_gathered(gather_table_in_use(), plan, shape.batch, moments);
 }
 
 void gather_data_gradient(
     const ConvShape& shape,
     const float* y_gradient,
     const float* weight,
-    float* x_gradient) {
+    float* x_gradient,
+    const GradientEnd& end) {
   GatherPlan plan = plan_data_gradient(shape);
   plan.job.read = y_gradient;
   plan.job.weight = weight;
   plan.job.write = x_gradient;
-  convolve_gathered(gather_table_in_use(), plan, shape.batch, {});
+  // What fits into a cache costs less in a pass of its own; what is added from
+  // the same memory has to be added as it is written.
+  const std::int64_t rows = shape.batch * shape.in_height * shape.in_width;
+  const bool apart =
+      rows * shape.in_channels <= kFewFloats && end.add != x_gradient;
+  if (!apart) plan.job.end = end;
+  convolve_gathered(gather_table_in_use(), plan, shape.batch, nullptr);
+  if (apart) end_gradient(rows, shape.in_channels, end, x_gradient);
 }
 
 void gather_weight_gradient(
     const ConvShape& shape,
     const float* x,
     const float* y_gradient,
-    float* weight_gradient) {
+    float* weight_gradient,
+    const Affine& before) {
   const GatherTable& table = gather_table_in_use();
   GatherPlan plan = plan_forward(shape);
   GatherJob& job = plan.job;
   job.read = x;
+  job.before = before;
   const std::vector<GatherColumns> columns = columns_of_gradient(plan, table);
   const auto blocks_wide = static_cast<std::int64_t>(columns.size());
   const std::int64_t part =

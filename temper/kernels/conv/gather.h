@@ -7,31 +7,35 @@
 #pragma once
 
 #include "temper/kernels/conv_shape.h"
+#include "temper/kernels/norm/batch_norm.h"
 
 namespace temper::kernels {
 
 bool gather_takes(const ConvShape& shape);
 
-// `bias` may be null. Sums are those of y with its bias.
+// The arguments are those of convolution.h.
 void gather_forward(
     const ConvShape& shape,
     const float* x,
     const float* weight,
     const float* bias,
     float* y,
-    const ChannelSums& sums = {});
+    const Moments* moments = nullptr,
+    const Affine& before = {});
 
 void gather_data_gradient(
     const ConvShape& shape,
     const float* y_gradient,
     const float* weight,
-    float* x_gradient);
+    float* x_gradient,
+    const GradientEnd& end = {});
 
 void gather_weight_gradient(
     const ConvShape& shape,
     const float* x,
     const float* y_gradient,
-    float* weight_gradient);
+    float* weight_gradient,
+    const Affine& before = {});
 
 // The sum of each channel over `rows` rows without gaps: the gradient of a
 // bias.

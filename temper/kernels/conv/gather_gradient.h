@@ -40,7 +40,7 @@ inline void sum_gathered_gradient(
       scratch(2, static_cast<std::size_t>(job.block_rows * gradient_row));
   fill_zero(sums, columns.floats);
   for (std::int64_t block = begin; block < end; ++block) {
-    const RowRange range = rows_of_block(job, block);
+    const RowRange range = rows_of_block(job, block, kTileRows);
     TapPlace place;
     if (columns.tap >= 0) {
       place = place_of_tap(job, *range.group, columns.tap);

@@ -12,6 +12,8 @@
 
 #include <cstdint>
 
+#include "temper/kernels/norm/batch_norm.h"
+
 namespace temper::kernels {
 
 constexpr int kMostTaps = 16; // along an axis
@@ -66,9 +68,36 @@ struct GatherJob {
   float* weights = nullptr;
 
   const float* read = nullptr;
+  Affine before; // applied to the source's pixels, not to the padding
   float* write = nullptr;
   const float* bias = nullptr; // of target channels, or null
+  GradientEnd end; // of a data gradient
 };
+
+struct RowRange {
+  const GatherGroup* group;
+  std::int64_t begin;
+  std::int64_t end;
+};
+
+// The rows of a block, whole register tiles of `tile_rows` but for the last.
+// Always inline because files of every vector unit use it (simd/vector.h).
+[[gnu::always_inline]] inline RowRange rows_of_block(
+    const GatherJob& job,
+    std::int64_t block,
+    std::int64_t tile_rows) {
+  const GatherGroup* group = job.groups;
+  while (block >= group->first_block + group->blocks)
+    ++group;
+  const std::int64_t tiles = (group->pixels + tile_rows - 1) / tile_rows;
+  const std::int64_t index = block - group->first_block;
+  const std::int64_t begin = tiles * index / group->blocks * tile_rows;
+  const std::int64_t end = tiles * (index + 1) / group->blocks * tile_rows;
+  return {
+      group,
+      begin < group->pixels ? begin : group->pixels,
+      end < group->pixels ? end : group->pixels};
+}
 
 // Columns of a weight gradient that are computed together: `tap` alone with
 // input channels [begin, end), or all taps with all channels (tap < 0).

@@ -3,6 +3,7 @@
 
 #include "temper/kernels/conv/gather_job.h"
 #include "temper/kernels/gemm/multiply.h"
+#include "temper/kernels/norm/norm_rows.h"
 
 namespace temper::kernels::TEMPER_TARGET {
 
@@ -50,6 +51,26 @@ struct GroupWalk {
   }
 };
 
+// Channels [begin, end) of source pixels beside each other, which are at
+// `from`, through the normalisation before the convolution.
+inline void read_pixels(
+    const GatherJob& job,
+    const float* from,
+    std::int64_t pixels,
+    std::int64_t begin,
+    std::int64_t end,
+    float* to) {
+  const std::int64_t count = end - begin;
+  if (job.before.scale == nullptr)
+    return copy_floats(from + begin, pixels * count, to);
+  const Affine some{
+      job.before.scale + begin, job.before.shift + begin, job.before.act};
+  with_activation(
+      some.act,
+      AffineRows{
+          some, pixels, count, from + begin, job.source_channels, to, count});
+}
+
 // Source channels [begin, end) of one tap.
 inline void gather_tap(
     const GatherJob& job,
@@ -67,11 +88,11 @@ inline void gather_tap(
     return fill_zero(to, end - begin);
   const std::int64_t pixel =
       (at.image * job.source_height + h) * job.source_width + w;
-  copy_floats(job.read + pixel * job.source_channels + begin, end - begin, to);
+  read_pixels(job, job.read + pixel * job.source_channels, 1, begin, end, to);
 }
 
 // All channels of all taps. Taps beside each other that are pixels beside each
-// other are copied at once.
+// other are read at once.
 inline void gather_row(const GatherJob& job, const GroupWalk& at, float* to) {
   const std::int64_t channels = job.source_channels;
   const GatherAxis& columns = at.group.columns;
@@ -87,33 +108,14 @@ inline void gather_row(const GatherJob& job, const GroupWalk& at, float* to) {
     if (adjacent && inside) {
       const std::int64_t pixel =
           (at.image * job.source_height + h) * job.source_width + w0;
-      copy_floats(job.read + pixel * channels, columns.taps * channels, to);
+      read_pixels(
+          job, job.read + pixel * channels, columns.taps, 0, channels, to);
       to += columns.taps * channels;
       continue;
     }
     for (int j = 0; j < columns.taps; ++j, to += channels)
       gather_tap(job, at, i, j, 0, channels, to);
   }
-}
-
-struct RowRange {
-  const GatherGroup* group;
-  std::int64_t begin;
-  std::int64_t end;
-};
-
-inline RowRange rows_of_block(const GatherJob& job, std::int64_t block) {
-  const GatherGroup* group = job.groups;
-  while (block >= group->first_block + group->blocks)
-    ++group;
-  const std::int64_t tiles = (group->pixels + kTileRows - 1) / kTileRows;
-  const std::int64_t index = block - group->first_block;
-  const std::int64_t begin = tiles * index / group->blocks * kTileRows;
-  const std::int64_t end = tiles * (index + 1) / group->blocks * kTileRows;
-  return {
-      group,
-      begin < group->pixels ? begin : group->pixels,
-      end < group->pixels ? end : group->pixels};
 }
 
 // An odd number of cache lines, so that rows fall into different sets.

@@ -4,6 +4,7 @@
 #include "temper/kernels/conv/gather_gradient.h"
 #include "temper/kernels/conv/gather_rows.h"
 #include "temper/kernels/conv/gather_table.h"
+#include "temper/kernels/norm/gradient_end.h"
 #include "temper/kernels/simd/scratch.h"
 #include "temper/kernels/simd/transpose.h"
 
@@ -122,33 +123,73 @@ void multiply_taps(
   }
 }
 
-// Sums of `rows` products a channel, a few rows at a time in float32.
-void add_sums_of_rows(
+// Sums over the rows that one thread writes: of a few in float32, of all in
+// `parts`, which may be null.
+struct GatherSums {
+  double* parts;
+  bool fresh = true; // moments have no pivot yet
+  float* pivot = nullptr;
+  float* first = nullptr;
+  float* second = nullptr;
+
+  GatherSums(const GatherJob& job, double* to) : parts(to) {
+    const std::int64_t padded = whole_vectors(job.target_channels);
+    pivot = scratch(3, static_cast<std::size_t>(3 * padded));
+    first = pivot + padded;
+    second = first + padded;
+    clear(3 * padded, pivot);
+  }
+};
+
+// Moments of one vector of channels.
+void add_moments(
     const float* products,
     std::int64_t row,
     std::int64_t rows,
+    const float* pivot,
+    float* first,
+    float* second) {
+  const Vec from = load(pivot);
+  Vec a = {};
+  Vec b = {};
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const Vec away = load(products + i * row) - from;
+    a += away;
+    b += away * away;
+  }
+  store(first, load(first) + a);
+  store(second, load(second) + b);
+}
+
+// Moments of target channels [first, first + channels). The first rows of all
+// find the pivot.
+void count_products(
+    const GatherJob& job,
+    std::int64_t first,
     std::int64_t channels,
-    double* sum,
-    double* squares) {
-  constexpr std::int64_t kRowsAtOnce = 16;
-  for (std::int64_t c = 0; c < channels; c += kLanes) {
-    const std::int64_t left = channels - c;
-    const int count = left < kLanes ? static_cast<int>(left) : kLanes;
-    for (std::int64_t begin = 0; begin < rows; begin += kRowsAtOnce) {
-      const std::int64_t end =
-          begin + kRowsAtOnce < rows ? begin + kRowsAtOnce : rows;
-      Vec sums = {};
-      Vec square_sums = {};
-      for (std::int64_t i = begin; i < end; ++i) {
-        const Vec value = load(products + i * row + c);
-        sums += value;
-        square_sums += value * value;
-      }
-      for (int lane = 0; lane < count; ++lane) {
-        sum[c + lane] += static_cast<double>(sums[lane]);
-        squares[c + lane] += static_cast<double>(square_sums[lane]);
-      }
-    }
+    const float* products,
+    std::int64_t row,
+    std::int64_t rows,
+    GatherSums& sums) {
+  if (sums.fresh) {
+    find_pivot(rows, channels, products, row, sums.pivot + first);
+    for (std::int64_t c = first; c < first + channels; ++c)
+      sums.parts[c] = static_cast<double>(sums.pivot[c]);
+    sums.fresh = false;
+  }
+  for (std::int64_t r = 0; r < rows; r += kFloatRows) {
+    const std::int64_t some = rows - r < kFloatRows ? rows - r : kFloatRows;
+    for (std::int64_t c = 0; c < channels; c += kLanes)
+      add_moments(
+          products + r * row + c,
+          row,
+          some,
+          sums.pivot + first + c,
+          sums.first + first + c,
+          sums.second + first + c);
+    double* to = sums.parts + job.target_channels + first;
+    drain(channels, sums.first + first, to);
+    drain(channels, sums.second + first, to + job.target_channels);
   }
 }
 
@@ -196,6 +237,32 @@ void write_rows(
   }
 }
 
+// The same for a gradient that ends in something (GradientEnd).
+void end_rows(
+    const GatherJob& job,
+    const RowRange& range,
+    std::int64_t first,
+    std::int64_t channels,
+    const float* products,
+    std::int64_t row,
+    const GatherSums& sums) {
+  GroupWalk at(*range.group, range.begin);
+  const std::int64_t rows = range.end - range.begin;
+  for (std::int64_t i = 0; i < rows;) {
+    EndedRows ended{
+        job.end, job.write, first, channels, sums.first, sums.second};
+    for (; i < rows && ended.count < kEndedRows; ++i, at.next())
+      ended.add(products + i * row, at.target(job) * job.target_channels);
+    write_ended(ended);
+    if (sums.parts == nullptr) continue;
+    drain(channels, sums.first + first, sums.parts + first);
+    drain(
+        channels,
+        sums.second + first,
+        sums.parts + job.target_channels + first);
+  }
+}
+
 void convolve_rows(
     const GatherJob& job,
     const RowRange& range,
@@ -204,7 +271,7 @@ void convolve_rows(
     float* gathered,
     float* products,
     std::int64_t products_row,
-    const ChannelSums& sums) {
+    GatherSums& sums) {
   const GatherGroup& group = *range.group;
   const std::int64_t rows = range.end - range.begin;
   const std::int64_t depth =
@@ -230,15 +297,13 @@ void convolve_rows(
           products_row);
   const std::int64_t last =
       end < job.target_channels ? end : job.target_channels;
+  if (ends(job.end))
+    return end_rows(
+        job, range, first, last - first, products, products_row, sums);
   write_rows(job, range, first, last - first, products, products_row);
-  if (sums.sum != nullptr)
-    add_sums_of_rows(
-        products,
-        products_row,
-        rows,
-        last - first,
-        sums.sum + first,
-        sums.squares + first);
+  if (sums.parts != nullptr)
+    count_products(
+        job, first, last - first, products, products_row, rows, sums);
 }
 
 void convolve_blocks(
@@ -247,7 +312,7 @@ void convolve_blocks(
     std::int64_t end,
     std::int64_t panel_begin,
     std::int64_t panel_end,
-    const ChannelSums& sums) {
+    double* parts) {
   const std::int64_t padded = whole_vectors(job.target_channels);
   const std::int64_t first = panel_begin * kTileColumns;
   const std::int64_t last =
@@ -256,10 +321,11 @@ void convolve_blocks(
   const std::int64_t products_row = odd_row(last - first);
   float* products =
       scratch(2, static_cast<std::size_t>(job.block_rows * products_row));
+  GatherSums sums(job, parts);
   for (std::int64_t block = begin; block < end; ++block)
     convolve_rows(
         job,
-        rows_of_block(job, block),
+        rows_of_block(job, block, kTileRows),
         first,
         last,
         gathered,

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "temper/kernels/conv/gather_job.h"
-#include "temper/kernels/conv_shape.h"
 
 namespace temper::kernels {
 
@@ -15,15 +14,16 @@ struct GatherTable {
   // One panel of weights into job.weights: the taps in use.
   void (*pack_weights)(const GatherJob& job, std::int64_t panel);
 
-  // Blocks [begin, end) of rows, panels [panel_begin, panel_end). Adds to
-  // `sums` if wanted.
+  // Blocks [begin, end) of rows, panels [panel_begin, panel_end). `parts`, or
+  // null: the moments of what is written, or the sums of a gradient's end
+  // (norm/batch_norm_table.h).
   void (*convolve)(
       const GatherJob& job,
       std::int64_t begin,
       std::int64_t end,
       std::int64_t panel_begin,
       std::int64_t panel_end,
-      const ChannelSums& sums);
+      double* parts);
 
   // Sums over blocks [begin, end) of rows of the outer products of y's gradient
   // and x, for some columns of the weights. The job is the forward pass's.

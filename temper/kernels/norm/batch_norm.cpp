@@ -224,12 +224,43 @@ void norm_apply(const NormApply& job) {
 void norm_gradient_sums(const NormSums& job) {
   const BatchNormTable& simd = batch_norm_table_in_use();
   const std::int64_t chunks = norm_chunks(job.rows, job.channels);
+  const bool two = job.residual_norm.scale != nullptr;
   const std::int64_t run = kGradientRuns * job.channels;
   std::vector<double> parts(static_cast<std::size_t>(chunks * run));
+  std::vector<double> others(two ? parts.size() : 0);
   over_rows(job.rows, job.channels, [&](std::int64_t chunk, ChunkRange range) {
-    simd.sums(job, range.begin, range.end, parts.data() + chunk * run);
+    simd.sums(
+        job,
+        range.begin,
+        range.end,
+        parts.data() + chunk * run,
+        two ? others.data() + chunk * run : nullptr);
   });
   merge_gradient_sums(chunks, job.channels, parts.data(), job.sums);
+  if (two)
+    merge_gradient_sums(chunks, job.channels, others.data(), job.residual_sums);
+}
+
+void end_gradient(
+    std::int64_t rows,
+    std::int64_t channels,
+    const GradientEnd& end,
+    float* x_gradient) {
+  if (end.x == nullptr && end.add == nullptr) return;
+  const BatchNormTable& simd = batch_norm_table_in_use();
+  const std::int64_t chunks = norm_chunks(rows, channels);
+  const std::int64_t run = end.x == nullptr ? 0 : kGradientRuns * channels;
+  std::vector<double> parts(static_cast<std::size_t>(chunks * run));
+  over_rows(rows, channels, [&](std::int64_t chunk, ChunkRange range) {
+    simd.end(
+        range.begin,
+        range.end,
+        channels,
+        end,
+        x_gradient,
+        run == 0 ? nullptr : parts.data() + chunk * run);
+  });
+  if (run > 0) merge_gradient_sums(chunks, channels, parts.data(), *end.sums);
 }
 
 void norm_gradient_apply(

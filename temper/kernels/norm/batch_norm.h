@@ -48,6 +48,16 @@ struct GradientSums {
   double* product = nullptr;
 };
 
+// The end of a gradient with respect to act(scale x + shift), as a kernel
+// writes it: (gradient [+ add]) act'(scale x + shift), and its sums.
+struct GradientEnd {
+  const float* add = nullptr; // lies like the gradient, may be its memory
+  const float* x = nullptr; // likewise; null: there is no normalisation before
+  Affine before{};
+  const float* mean = nullptr;
+  const GradientSums* sums = nullptr; // wanted wherever there is an x
+};
+
 // The numbers a normalisation leaves for the passes after it; [channels] each.
 struct NormState {
   float* mean = nullptr;
@@ -108,11 +118,14 @@ struct NormApply {
   Residual residual_place = Residual::kNone;
   const float* residual = nullptr;
   float* y = nullptr;
+  // scale and shift of a residual that is added before the activation, and
+  // normalised; without a scale: the residual itself.
+  Affine residual_norm{};
 };
 void norm_apply(const NormApply& job);
 
 // Sums over g' = g act'(scale x + shift [+ residual]); g' itself is written to
-// `through` unless that is null.
+// `through` unless that is null. A normalised residual has sums of its own.
 struct NormSums {
   std::int64_t rows = 0;
   std::int64_t channels = 0;
@@ -122,7 +135,10 @@ struct NormSums {
   const float* mean = nullptr;
   const float* residual = nullptr; // added before the activation, or null
   float* through = nullptr;
-  GradientSums sums;
+  GradientSums sums{};
+  Affine residual_norm{}; // as in NormApply, with its mean and sums
+  const float* residual_mean = nullptr;
+  GradientSums residual_sums{};
 };
 void norm_gradient_sums(const NormSums& job);
 

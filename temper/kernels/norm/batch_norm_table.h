@@ -10,7 +10,7 @@ namespace temper::kernels {
 // Rows [begin, end) of each. A chunk's moments are three runs of `channels`
 // doubles: a pivot near the mean, and the sums of x - pivot and of its square,
 // which keep their digits however far the mean is from zero. A chunk's
-// gradient sums are two runs.
+// gradient sums are two runs; those of a normalised residual are others.
 struct BatchNormTable {
   void (*moments)(
       std::int64_t begin,
@@ -23,7 +23,8 @@ struct BatchNormTable {
       const NormSums& job,
       std::int64_t begin,
       std::int64_t end,
-      double* parts);
+      double* parts,
+      double* residual_parts);
   void (*gradient)(
       std::int64_t begin,
       std::int64_t end,
@@ -31,6 +32,14 @@ struct BatchNormTable {
       const float* gradient,
       const NormGradient& norm,
       float* x_gradient);
+  // `parts` may be null without a normalisation before.
+  void (*end)(
+      std::int64_t begin,
+      std::int64_t end,
+      std::int64_t channels,
+      const GradientEnd& how,
+      float* x_gradient,
+      double* parts);
 };
 
 constexpr std::int64_t kMomentRuns = 3;
@@ -43,6 +52,13 @@ void merge_moments(
     const std::int64_t* counts,
     const double* parts,
     const Moments& moments);
+// The end of a gradient that was written without it, in a pass of its own.
+void end_gradient(
+    std::int64_t rows,
+    std::int64_t channels,
+    const GradientEnd& end,
+    float* x_gradient);
+
 void merge_gradient_sums(
     std::int64_t chunks,
     std::int64_t channels,

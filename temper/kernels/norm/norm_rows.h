@@ -87,8 +87,19 @@ struct AffineRows {
   }
 };
 
+// The residual at a place, normalised or as it is.
+template <bool kNormed, class Job, class Lanes>
+[[gnu::always_inline]] inline Vec
+residual_at(Lanes lanes, const Job& job, std::int64_t at, std::int64_t c) {
+  const Vec residual = lanes.load(job.residual + at);
+  if constexpr (kNormed)
+    return residual * lanes.load(job.residual_norm.scale + c) +
+        lanes.load(job.residual_norm.shift + c);
+  return residual;
+}
+
 // Channels from c on of the row that begins at `at`, as NormApply says.
-template <Activation kAct, Residual kPlace, class Lanes>
+template <Activation kAct, Residual kPlace, bool kNormed = false, class Lanes>
 [[gnu::always_inline]] inline void apply_vector(
     Lanes lanes,
     const NormApply& job,
@@ -97,7 +108,7 @@ template <Activation kAct, Residual kPlace, class Lanes>
   Vec y = lanes.load(job.x + at) * lanes.load(job.norm.scale + c) +
       lanes.load(job.norm.shift + c);
   if constexpr (kPlace == Residual::kBeforeActivation)
-    y += lanes.load(job.residual + at);
+    y += residual_at<kNormed>(lanes, job, at, c);
   y = activate<kAct>(y);
   if constexpr (kPlace == Residual::kAfterActivation)
     y += lanes.load(job.residual + at);

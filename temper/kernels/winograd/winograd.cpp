@@ -1,8 +1,10 @@
 #include "temper/kernels/winograd/winograd.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
+#include "temper/kernels/norm/batch_norm_table.h"
 #include "temper/kernels/simd/scratch.h"
 #include "temper/kernels/simd/target.h"
 #include "temper/kernels/simd/threads.h"
@@ -53,11 +55,70 @@ std::int64_t panels_of(const WinogradTable& table, const WinogradSide& side) {
   return side.phases() * each;
 }
 
-// The panels of all phases, each with its channels.
+// Sums of chunks over what is written: moments of results, or the sums of a
+// gradient's end.
+class WinogradParts {
+ public:
+  WinogradParts(const WinogradJob& job, const Moments* moments)
+      : job_(job), moments_(moments) {
+    if (moments != nullptr) runs_ = kMomentRuns;
+    if (job.end.x != nullptr) runs_ = kGradientRuns;
+  }
+
+  void begin(std::int64_t chunks) {
+    parts_.assign(
+        static_cast<std::size_t>(chunks * runs_ * job_.target.channels), 0.0);
+    counts_.assign(static_cast<std::size_t>(chunks), 0);
+  }
+  double* of(std::int64_t chunk) {
+    return runs_ == 0 ? nullptr
+                      : parts_.data() + chunk * runs_ * job_.target.channels;
+  }
+  // Tiles of a chunk; different chunks may come from different threads.
+  void count(std::int64_t chunk, std::int64_t begin, std::int64_t end) {
+    if (moments_ == nullptr) return;
+    for (std::int64_t tile = begin; tile < end; ++tile)
+      counts_[static_cast<std::size_t>(chunk)] += pixels_of(tile);
+  }
+  void merge() const {
+    const auto chunks = static_cast<std::int64_t>(counts_.size());
+    const std::int64_t channels = job_.target.channels;
+    if (moments_ != nullptr)
+      merge_moments(chunks, channels, counts_.data(), parts_.data(), *moments_);
+    else if (runs_ > 0)
+      merge_gradient_sums(chunks, channels, parts_.data(), *job_.end.sums);
+  }
+
+ private:
+  // Of a target without phases, inside of the plane.
+  std::int64_t pixels_of(std::int64_t tile) const {
+    const std::int64_t side = outputs_of(job_.tile);
+    const std::int64_t rest = tile % (job_.tile_rows * job_.tile_columns);
+    const std::int64_t rows =
+        job_.target.height - rest / job_.tile_columns * side;
+    const std::int64_t columns =
+        job_.target.width - rest % job_.tile_columns * side;
+    return std::min(rows, side) * std::min(columns, side);
+  }
+
+  const WinogradJob& job_;
+  const Moments* moments_;
+  std::int64_t runs_ = 0;
+  std::vector<double> parts_;
+  std::vector<std::int64_t> counts_;
+};
+
+// The panels of all phases, each with its channels. Phases of a data gradient
+// share channels: their sums are chunks. A few channels of a pixel at a time
+// are too few for a gradient's end, which gets a pass of its own, but for what
+// is added from the same memory.
 void convolve_panels(
     const WinogradTable& table,
     WinogradJob& job,
-    const ChannelSums& sums) {
+    const Moments* moments) {
+  GradientEnd end;
+  if (job.end.add != job.write) std::swap(end, job.end);
+  WinogradParts parts(job, moments);
   const int points = points_of(job.tile);
   job.values_point = odd_cache_lines(job.tiles * job.values_row);
   job.values = scratch(0, static_cast<std::size_t>(points * job.values_point));
@@ -69,28 +130,25 @@ void convolve_panels(
             chunk * kTilesAtOnce,
             std::min(job.tiles, (chunk + 1) * kTilesAtOnce));
       });
-  for_each_chunk(panels_of(table, job.target), [&](std::int64_t panel) {
-    table.convolve_panel(job, panel, sums);
+  const std::int64_t panels = panels_of(table, job.target);
+  const std::int64_t each = panels / job.target.phases();
+  parts.begin(job.target.phases());
+  parts.count(0, 0, job.tiles);
+  for_each_chunk(panels, [&](std::int64_t panel) {
+    table.convolve_panel(job, panel, parts.of(panel / each));
   });
-}
-
-void add_sums(
-    const std::vector<double>& parts,
-    std::int64_t chunks,
-    std::int64_t channels,
-    const ChannelSums& sums) {
-  for (std::int64_t chunk = 0; chunk < chunks; ++chunk)
-    for (std::int64_t c = 0; c < channels; ++c) {
-      const auto at = static_cast<std::size_t>(2 * chunk * channels + c);
-      sums.sum[c] += parts[at];
-      sums.squares[c] += parts[at + static_cast<std::size_t>(channels)];
-    }
+  parts.merge();
+  const WinogradSide& side = job.target;
+  const std::int64_t images = job.tiles / (job.tile_rows * job.tile_columns);
+  end_gradient(
+      images * side.height * side.width, side.channels, end, job.write);
 }
 
 void convolve_tiles(
     const WinogradTable& table,
     WinogradJob& job,
-    const ChannelSums& sums) {
+    const Moments* moments) {
+  WinogradParts parts(job, moments);
   const int points = points_of(job.tile);
   job.weights_point =
       odd_cache_lines(job.source.columns() * job.target.columns());
@@ -107,39 +165,28 @@ void convolve_tiles(
   const std::int64_t blocks =
       (job.tiles + job.block_tiles - 1) / job.block_tiles;
   const std::int64_t chunks = std::min(blocks, kMostWinogradChunks);
-  const std::int64_t channels = job.target.channels;
-  std::vector<double> parts(
-      sums.sum == nullptr ? 0 : static_cast<std::size_t>(2 * chunks * channels),
-      0.0);
+  parts.begin(chunks);
   for_each_chunk(chunks, [&](std::int64_t chunk) {
     const ChunkRange range =
         chunk_range(job.tiles, job.block_tiles, chunks, chunk);
-    ChannelSums own;
-    if (sums.sum != nullptr) {
-      own.sum = parts.data() + 2 * chunk * channels;
-      own.squares = own.sum + channels;
-    }
-    table.convolve_tiles(job, range.begin, range.end, own);
+    parts.count(chunk, range.begin, range.end);
+    table.convolve_tiles(job, range.begin, range.end, parts.of(chunk));
   });
-  if (sums.sum != nullptr) add_sums(parts, chunks, channels, sums);
+  parts.merge();
 }
 
 void convolve(
     const WinogradTable& table,
     WinogradJob& job,
-    const ChannelSums& sums) {
-  if (sums.sum != nullptr) {
-    std::fill_n(sums.sum, job.target.channels, 0.0);
-    std::fill_n(sums.squares, job.target.channels, 0.0);
-  }
+    const Moments* moments) {
   job.zeros = many_zeros(job.source.padded);
   job.values_row = job.source.columns() + 16;
   // Few tiles: transformed weights would be larger than transformed tiles, so
   // they are made panel by panel and never reach memory.
   if (job.tiles * 2 <= job.source.columns())
-    convolve_panels(table, job, sums);
+    convolve_panels(table, job, moments);
   else
-    convolve_tiles(table, job, sums);
+    convolve_tiles(table, job, moments);
 }
 
 } // namespace
@@ -151,14 +198,16 @@ void winograd_forward(
     const float* weight,
     const float* bias,
     float* y,
-    const ChannelSums& sums) {
+    const Moments* moments,
+    const Affine& before) {
   const WinogradTable& table = table_in_use();
   WinogradJob job = forward_job(shape, tile, table.lanes);
   job.read = x;
+  job.before = before;
   job.weight = weight;
   job.bias = bias;
   job.write = y;
-  convolve(table, job, sums);
+  convolve(table, job, moments);
 }
 
 void winograd_data_gradient(
@@ -166,13 +215,15 @@ void winograd_data_gradient(
     WinogradTile tile,
     const float* y_gradient,
     const float* weight,
-    float* x_gradient) {
+    float* x_gradient,
+    const GradientEnd& end) {
   const WinogradTable& table = table_in_use();
   WinogradJob job = data_gradient_job(shape, tile, table.lanes);
   job.read = y_gradient;
   job.weight = weight;
   job.write = x_gradient;
-  convolve(table, job, {});
+  job.end = end;
+  convolve(table, job, nullptr);
 }
 
 } // namespace temper::kernels

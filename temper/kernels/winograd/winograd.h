@@ -24,7 +24,7 @@ std::int64_t winograd_products(const ConvShape& shape, WinogradTile tile);
 // The tile with the least work for this shape.
 WinogradTile winograd_tile(const ConvShape& shape);
 
-// `bias` may be null. Sums are those of y with its bias.
+// The arguments are those of conv/convolution.h.
 void winograd_forward(
     const ConvShape& shape,
     WinogradTile tile,
@@ -32,20 +32,23 @@ void winograd_forward(
     const float* weight,
     const float* bias,
     float* y,
-    const ChannelSums& sums = {});
+    const Moments* moments = nullptr,
+    const Affine& before = {});
 
 void winograd_data_gradient(
     const ConvShape& shape,
     WinogradTile tile,
     const float* y_gradient,
     const float* weight,
-    float* x_gradient);
+    float* x_gradient,
+    const GradientEnd& end = {});
 
 void winograd_weight_gradient(
     const ConvShape& shape,
     WinogradTile tile,
     const float* x,
     const float* y_gradient,
-    float* weight_gradient);
+    float* weight_gradient,
+    const Affine& before = {});
 
 } // namespace temper::kernels

@@ -194,12 +194,14 @@ void winograd_weight_gradient(
     WinogradTile tile,
     const float* x,
     const float* y_gradient,
-    float* weight_gradient) {
+    float* weight_gradient,
+    const Affine& before) {
   const WinogradGradientTable& table = gradient_table_in_use();
   WinogradGradientJob job;
   WinogradJob& forward = job.forward;
   forward = forward_job(shape, tile, table.lanes);
   forward.read = x;
+  forward.before = before;
   forward.zeros =
       many_zeros(std::max(forward.source.padded, forward.target.padded));
   job.zeros = forward.zeros;

@@ -25,6 +25,7 @@ void read_both(
           place,
           phase,
           forward.read,
+          forward.before,
           forward.zeros,
           ColumnBlocks{
               forward.values + row * kColumnBlock,
@@ -37,6 +38,7 @@ void read_both(
         place,
         0,
         job.gradient,
+        Affine{},
         job.zeros,
         ColumnBlocks{
             job.outputs + row * kChannelBlock,

@@ -10,6 +10,8 @@
 
 #include <cstdint>
 
+#include "temper/kernels/norm/batch_norm.h"
+
 namespace temper::kernels {
 
 enum class WinogradTile {
@@ -53,8 +55,10 @@ struct WinogradJob {
   int tap[2][3] = {};
 
   const float* read = nullptr; // the source
+  Affine before; // applied to the source's pixels, not to the border
   float* write = nullptr; // the target
   const float* bias = nullptr; // of target channels, or null
+  GradientEnd end; // of a data gradient
   const float* zeros = nullptr; // source.padded of them, for the border
 
   // Transformed weights: point, panel of target channels, source column,

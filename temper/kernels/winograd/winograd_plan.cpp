@@ -8,10 +8,6 @@
 namespace temper::kernels {
 namespace {
 
-int outputs_of(WinogradTile tile) {
-  return tile == WinogradTile::kTwo ? 2 : 4;
-}
-
 std::int64_t rounded_up(std::int64_t count, std::int64_t unit) {
   return (count + unit - 1) / unit * unit;
 }
@@ -49,6 +45,10 @@ WinogradJob common_job(const ConvShape& shape, WinogradTile tile) {
 }
 
 } // namespace
+
+int outputs_of(WinogradTile tile) {
+  return tile == WinogradTile::kTwo ? 2 : 4;
+}
 
 int points_of(WinogradTile tile) {
   switch (tile) {

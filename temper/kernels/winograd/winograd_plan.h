@@ -9,6 +9,7 @@ namespace temper::kernels {
 
 // Points of a tile, both ways.
 int points_of(WinogradTile tile);
+int outputs_of(WinogradTile tile); // along an axis
 
 // Sides, tiles and taps; pointers and blocks are left to the caller. `lanes`:
 // of the vector unit.

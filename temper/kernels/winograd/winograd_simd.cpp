@@ -43,6 +43,7 @@ void read_tile(const WinogradJob& job, std::int64_t tile, float* to) {
         place,
         phase,
         job.read,
+        job.before,
         job.zeros,
         ColumnBlocks{to, phase * job.source.padded, job.values_row, 0},
         job.values_point);
@@ -66,42 +67,98 @@ void weights_of_panel(const WinogradJob& job, std::int64_t index) {
       job.weights_point);
 }
 
-// Output transform of `tiles` tiles: `channels` target channels from `first`
-// on.
+// Sums over the tiles that one thread writes: of a few in float32, of all in
+// `parts`, which may be null.
+struct TileCounts {
+  const WinogradJob& job;
+  std::int64_t first_tile; // tells where moments begin
+  double* parts;
+  TileSums some;
+  float* sink;
+
+  TileCounts(const WinogradJob& of, std::int64_t tile, double* to)
+      : job(of), first_tile(tile), parts(to) {
+    const std::int64_t padded = job.target.padded;
+    sink = scratch(3, static_cast<std::size_t>(4 * padded));
+    some = {sink + padded, sink + 2 * padded, sink + 3 * padded};
+    clear(3 * padded, some.pivot);
+  }
+
+  bool of_gradient() const {
+    return ends(job.end);
+  }
+  // Runs of `parts` before the two sums.
+  std::int64_t pivot_runs() const {
+    return of_gradient() ? 0 : 1;
+  }
+  void drain_some(std::int64_t first, std::int64_t channels) const {
+    double* to = parts + pivot_runs() * job.target.channels + first;
+    drain(channels, some.first + first, to);
+    drain(channels, some.second + first, to + job.target.channels);
+  }
+};
+
+template <class Short>
+void write_tile(
+    const WinogradJob& job,
+    const TilePlace& place,
+    int phase,
+    const TileProducts& products,
+    const TileCounts& counts) {
+  if (counts.of_gradient())
+    return points_to_end<Short>(job, place, phase, products, counts.some);
+  const auto write = job.bias != nullptr
+      ? (counts.parts != nullptr ? points_to_tile<Short, true, true>
+                                 : points_to_tile<Short, false, true>)
+      : (counts.parts != nullptr ? points_to_tile<Short, true, false>
+                                 : points_to_tile<Short, false, false>);
+  write(job, place, phase, products, counts.sink, counts.some);
+}
+
+// The mean of a tile is the pivot of all that come after it.
+template <class Short>
+void find_tile_pivot(
+    const WinogradJob& job,
+    const TilePlace& place,
+    const TileProducts& products,
+    const TileCounts& counts) {
+  write_tile<Short>(job, place, 0, products, counts);
+  std::int64_t offset[Short::kOut * Short::kOut];
+  pixel_offsets<Short::kOut>(job.target, place, 0, offset);
+  float pixels = 0;
+  for (const std::int64_t each : offset)
+    pixels += each < 0 ? 0.0F : 1.0F;
+  for (std::int64_t c = products.first; c < products.first + products.channels;
+       ++c) {
+    counts.some.pivot[c] = counts.some.first[c] / pixels;
+    counts.some.first[c] = counts.some.second[c] = 0;
+    counts.parts[c] = static_cast<double>(counts.some.pivot[c]);
+  }
+}
+
+// Output transform of `tiles` tiles, each with its products one `row` after
+// the one before.
 template <class Short>
 void write_tiles(
     const WinogradJob& job,
     std::int64_t begin,
     std::int64_t tiles,
     int phase,
-    std::int64_t first,
-    std::int64_t channels,
-    const float* products,
+    TileProducts products,
     std::int64_t row,
-    std::int64_t point_stride,
-    const ChannelSums& sums) {
-  float* sink = scratch(3, static_cast<std::size_t>(job.target.padded));
-  const bool biased = job.bias != nullptr;
-  const bool summed = sums.sum != nullptr;
-  const auto write_tile = biased
-      ? (summed ? points_to_tile<Short, true, true>
-                : points_to_tile<Short, false, true>)
-      : (summed ? points_to_tile<Short, true, false>
-                : points_to_tile<Short, false, false>);
-  for (std::int64_t i = 0; i < tiles; ++i) {
+    const TileCounts& counts) {
+  constexpr std::int64_t kPixels = Short::kOut * Short::kOut;
+  constexpr std::int64_t kTilesAtOnce = kFloatRows / kPixels;
+  const bool counted = counts.parts != nullptr &&
+      (!counts.of_gradient() || job.end.x != nullptr);
+  if (counted && !counts.of_gradient() && begin == counts.first_tile)
+    find_tile_pivot<Short>(
+        job, place_of(job, begin, Short::kOut), products, counts);
+  for (std::int64_t i = 0; i < tiles; ++i, products.from += row) {
     const TilePlace place = place_of(job, begin + i, Short::kOut);
-    const float* from = products + i * row;
-    write_tile(
-        job,
-        place,
-        phase,
-        first,
-        channels,
-        from,
-        point_stride,
-        sink,
-        sums.sum == nullptr ? nullptr : sums.sum + first,
-        sums.sum == nullptr ? nullptr : sums.squares + first);
+    write_tile<Short>(job, place, phase, products, counts);
+    if (counted && (i % kTilesAtOnce == kTilesAtOnce - 1 || i + 1 == tiles))
+      counts.drain_some(products.first, products.channels);
   }
 }
 
@@ -112,7 +169,7 @@ void convolve_block(
     std::int64_t tiles,
     float* products,
     std::int64_t point_stride,
-    const ChannelSums& sums) {
+    const TileCounts& counts) {
   constexpr int kPoints = Short::kIn * Short::kIn;
   for (std::int64_t i = 0; i < tiles; ++i)
     read_tile<Short>(job, begin + i, job.values + i * job.values_row);
@@ -142,12 +199,9 @@ void convolve_block(
           begin,
           tiles,
           phase,
-          first,
-          last - first,
-          products,
+          {first, last - first, products, point_stride},
           row,
-          point_stride,
-          sums);
+          counts);
     }
 }
 
@@ -156,9 +210,10 @@ void convolve_all(
     const WinogradJob& shared,
     std::int64_t begin,
     std::int64_t end,
-    const ChannelSums& sums) {
+    double* parts) {
   constexpr int kPoints = Short::kIn * Short::kIn;
   WinogradJob job = shared;
+  const TileCounts counts(shared, begin, parts);
   job.values_point = odd_lines(job.block_tiles * job.values_row);
   job.values = scratch(1, static_cast<std::size_t>(kPoints * job.values_point));
   const std::int64_t point_stride =
@@ -173,7 +228,7 @@ void convolve_all(
         left < job.block_tiles ? left : job.block_tiles,
         products,
         point_stride,
-        sums);
+        counts);
   }
 }
 
@@ -181,7 +236,7 @@ template <class Short>
 void convolve_one_panel(
     const WinogradJob& job,
     std::int64_t index,
-    const ChannelSums& sums) {
+    double* parts) {
   constexpr int kPoints = Short::kIn * Short::kIn;
   const Panel panel = panel_of(job.target, index);
   const std::int64_t depth = job.source.columns();
@@ -211,12 +266,9 @@ void convolve_one_panel(
       0,
       job.tiles,
       panel.phase,
-      panel.first,
-      left < wide ? left : wide,
-      products,
+      {panel.first, left < wide ? left : wide, products, point_stride},
       wide,
-      point_stride,
-      sums);
+      TileCounts(job, 0, parts));
 }
 
 void read_tiles(const WinogradJob& job, std::int64_t begin, std::int64_t end) {
@@ -245,28 +297,25 @@ void convolve_tiles(
     const WinogradJob& job,
     std::int64_t begin,
     std::int64_t end,
-    const ChannelSums& sums) {
+    double* parts) {
   switch (job.tile) {
     case WinogradTile::kTwo:
-      return convolve_all<ShortTwo>(job, begin, end, sums);
+      return convolve_all<ShortTwo>(job, begin, end, parts);
     case WinogradTile::kFour:
-      return convolve_all<ShortFour>(job, begin, end, sums);
+      return convolve_all<ShortFour>(job, begin, end, parts);
     case WinogradTile::kFourStrided:
-      return convolve_all<ShortStrided>(job, begin, end, sums);
+      return convolve_all<ShortStrided>(job, begin, end, parts);
   }
 }
 
-void convolve_panel(
-    const WinogradJob& job,
-    std::int64_t panel,
-    const ChannelSums& sums) {
+void convolve_panel(const WinogradJob& job, std::int64_t panel, double* parts) {
   switch (job.tile) {
     case WinogradTile::kTwo:
-      return convolve_one_panel<ShortTwo>(job, panel, sums);
+      return convolve_one_panel<ShortTwo>(job, panel, parts);
     case WinogradTile::kFour:
-      return convolve_one_panel<ShortFour>(job, panel, sums);
+      return convolve_one_panel<ShortFour>(job, panel, parts);
     case WinogradTile::kFourStrided:
-      return convolve_one_panel<ShortStrided>(job, panel, sums);
+      return convolve_one_panel<ShortStrided>(job, panel, parts);
   }
 }
 

@@ -2,7 +2,6 @@
 // Each runs on one thread; winograd.cpp cuts the work and hands it out.
 #pragma once
 
-#include "temper/kernels/conv_shape.h"
 #include "temper/kernels/winograd/winograd_job.h"
 
 namespace temper::kernels {
@@ -21,19 +20,20 @@ struct WinogradTable {
   void (*transform_weights)(const WinogradJob& job, std::int64_t panel);
 
   // Tiles [begin, end) from source to target with weights transformed before,
-  // in blocks of job.block_tiles. Adds to `sums` if wanted.
+  // in blocks of job.block_tiles. `parts`, or null: the moments of what is
+  // written, or the sums of a gradient's end (norm/batch_norm_table.h).
   void (*convolve_tiles)(
       const WinogradJob& job,
       std::int64_t begin,
       std::int64_t end,
-      const ChannelSums& sums);
+      double* parts);
 
   // All tiles, read before, of the target channels of one panel, whose weights
-  // are transformed on the way. Adds to `sums` if wanted.
+  // are transformed on the way, with their share of `parts`.
   void (*convolve_panel)(
       const WinogradJob& job,
       std::int64_t panel,
-      const ChannelSums& sums);
+      double* parts);
 };
 
 struct WinogradGradientTable {

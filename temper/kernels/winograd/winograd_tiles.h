@@ -2,6 +2,8 @@
 // time. For files named *_simd.cpp.
 #pragma once
 
+#include "temper/kernels/norm/gradient_end.h"
+#include "temper/kernels/norm/norm_rows.h"
 #include "temper/kernels/winograd/winograd_job.h"
 #include "temper/kernels/winograd/winograd_transforms.h"
 
@@ -89,31 +91,99 @@ struct ColumnBlocks {
   }
 };
 
+// Channels that are brought through a normalisation at once: a tile of them
+// stays in the first-level cache.
+constexpr std::int64_t kStagedChannels = 64;
+
+// before(x) of a tile's pixels, `channels` channels from `first` on.
+template <int kCount>
+struct StageTile {
+  const Affine& before;
+  const float* const* pixel; // of the tile, without the border's
+  const bool* inside;
+  std::int64_t stride; // from pixel to pixel of a row
+  std::int64_t first;
+  std::int64_t channels;
+  float* staged; // [kCount * kCount, kStagedChannels]
+
+  template <Activation kAct>
+  void run() const {
+    const Affine some{before.scale + first, before.shift + first, before.act};
+    for (int i = 0; i < kCount * kCount; i += kCount)
+      for (int j = i; j < i + kCount;) {
+        int end = j;
+        while (end < i + kCount && inside[end])
+          ++end;
+        if (end > j)
+          affine_rows<kAct>(
+              some,
+              end - j,
+              channels,
+              pixel[j] + first,
+              stride,
+              staged + j * kStagedChannels,
+              kStagedChannels);
+        j = end + 1;
+      }
+  }
+};
+
+// Transforms channels [begin, end) of a tile; its pixels begin at `begin`.
+template <class Step>
+[[gnu::always_inline]] inline void transform_tile(
+    const float* const* pixel,
+    std::int64_t begin,
+    std::int64_t end,
+    const ColumnBlocks& to,
+    std::int64_t point_stride) {
+  constexpr int kFrom = Step::kFrom;
+  std::int64_t c = begin;
+  for (; c + kLanes <= end; c += kLanes)
+    both_ways<Step>(
+        TileReader<kFrom>{pixel, c - begin},
+        PointWriter<Step::kTo>{to.at(c), point_stride});
+  if (c < end)
+    both_ways<Step>(
+        TileTailReader<kFrom>{pixel, c - begin, static_cast<int>(end - c)},
+        PointWriter<Step::kTo>{to.at(c), point_stride});
+}
+
 // Reads one tile of one phase and writes its points, whole vectors of channels.
+// The border stays zero, whatever is applied to pixels.
 template <class Step>
 inline void tile_to_points(
     const WinogradSide& side,
     const TilePlace& place,
     int phase,
     const float* tensor,
+    const Affine& before,
     const float* zeros,
     const ColumnBlocks& to,
     std::int64_t point_stride) {
-  constexpr int kFrom = Step::kFrom;
-  std::int64_t offset[kFrom * kFrom];
-  const float* pixel[kFrom * kFrom];
-  pixel_offsets<kFrom>(side, place, phase, offset);
-  for (int i = 0; i < kFrom * kFrom; ++i)
+  constexpr int kPixels = Step::kFrom * Step::kFrom;
+  std::int64_t offset[kPixels];
+  const float* pixel[kPixels];
+  pixel_offsets<Step::kFrom>(side, place, phase, offset);
+  for (int i = 0; i < kPixels; ++i)
     pixel[i] = offset[i] < 0 ? zeros : tensor + offset[i];
-  std::int64_t c = 0;
-  for (; c + kLanes <= side.channels; c += kLanes)
-    both_ways<Step>(
-        TileReader<kFrom>{pixel, c},
-        PointWriter<Step::kTo>{to.at(c), point_stride});
-  if (c < side.channels)
-    both_ways<Step>(
-        TileTailReader<kFrom>{pixel, c, static_cast<int>(side.channels - c)},
-        PointWriter<Step::kTo>{to.at(c), point_stride});
+  if (before.scale == nullptr)
+    return transform_tile<Step>(pixel, 0, side.channels, to, point_stride);
+  alignas(64) float staged[kPixels * kStagedChannels];
+  const float* ready[kPixels];
+  bool inside[kPixels];
+  for (int i = 0; i < kPixels; ++i) {
+    inside[i] = offset[i] >= 0;
+    ready[i] = inside[i] ? staged + i * kStagedChannels : zeros;
+  }
+  for (std::int64_t c = 0; c < side.channels; c += kStagedChannels) {
+    const std::int64_t left = side.channels - c;
+    const std::int64_t some = left < kStagedChannels ? left : kStagedChannels;
+    with_activation(
+        before.act,
+        StageTile<Step::kFrom>{
+            before, pixel, inside, side.step * side.channels, c, some, staged});
+    transform_tile<Step>(ready, c, c + some, to, point_stride);
+  }
 }
 
 template <int kCount>
@@ -125,7 +195,15 @@ struct PointReader {
   }
 };
 
-// Stores what leaves the output transform, and sums it if wanted. Pixels
+template <int kCount>
+struct StagedWriter {
+  float* to; // [kCount * kCount, kStagedChannels]
+  [[gnu::always_inline]] void operator()(int i, int j, Vec value) const {
+    store(to + (i * kCount + j) * kStagedChannels, value);
+  }
+};
+
+// Stores what leaves the output transform, and counts it if wanted. Pixels
 // outside of the plane go to a sink and are left out of the sums.
 template <int kCount, bool kSums, bool kBias>
 struct TileWriter {
@@ -134,6 +212,7 @@ struct TileWriter {
   std::int64_t channel;
   int count; // channels of this vector
   Vec bias;
+  Vec pivot;
   Vec* sum;
   Vec* squares;
   [[gnu::always_inline]] void operator()(int i, int j, Vec value) const {
@@ -141,7 +220,7 @@ struct TileWriter {
     float* to = pixel[i * kCount + j];
     if (kSums) {
       const bool inside = to != sink;
-      const Vec counted = inside ? value : Vec{};
+      const Vec counted = inside ? value - pivot : Vec{};
       *sum += counted;
       *squares += counted * counted;
     }
@@ -152,52 +231,93 @@ struct TileWriter {
   }
 };
 
-[[gnu::always_inline]] inline void add_to(double* to, Vec value, int count) {
-  for (int i = 0; i < count; ++i)
-    to[i] += static_cast<double>(value[i]);
-}
+// Where some target channels of a block's products lie.
+struct TileProducts {
+  std::int64_t first; // target channel
+  std::int64_t channels;
+  const float* from; // of one tile
+  std::int64_t point_stride;
+};
 
-// Products of one tile become `channels` target channels from `first` on.
-// `sum` and `squares` begin at `first`.
+// Sums in float32 of a few tiles, for all target channels: of what was written
+// less the pivot, and of its squares; or of a gradient (norm/gradient_end.h).
+struct TileSums {
+  float* pivot = nullptr;
+  float* first = nullptr;
+  float* second = nullptr;
+};
+
+// Products of one tile become target channels.
 template <class Short, bool kSums, bool kBias>
 inline void points_to_tile(
     const WinogradJob& job,
     const TilePlace& place,
     int phase,
-    std::int64_t first,
-    std::int64_t channels,
-    const float* from,
-    std::int64_t point_stride,
+    const TileProducts& products,
     float* sink,
-    double* sum,
-    double* squares) {
+    const TileSums& sums) {
   constexpr int kOut = Short::kOut;
+  const std::int64_t first = products.first;
   std::int64_t offset[kOut * kOut];
   float* pixel[kOut * kOut];
   pixel_offsets<kOut>(job.target, place, phase, offset);
   for (int i = 0; i < kOut * kOut; ++i)
     pixel[i] = offset[i] < 0 ? sink : job.write + offset[i] + first;
-  for (std::int64_t c = 0; c < channels; c += kLanes) {
-    const int count = channels - c < kLanes ? static_cast<int>(channels - c)
-                                            : static_cast<int>(kLanes);
-    Vec sums = {};
-    Vec square_sums = {};
+  for (std::int64_t c = 0; c < products.channels; c += kLanes) {
+    const std::int64_t left = products.channels - c;
+    const int count = left < kLanes ? static_cast<int>(left) : kLanes;
+    Vec pivot = {};
+    Vec sum = {};
+    Vec squares = {};
+    if (kSums) {
+      pivot = load(sums.pivot + first + c);
+      sum = load(sums.first + first + c);
+      squares = load(sums.second + first + c);
+    }
     const Vec bias = kBias ? load_some(job.bias + first + c, count) : Vec{};
-    const PointReader<Short::kIn> points{from + c, point_stride};
+    const PointReader<Short::kIn> points{
+        products.from + c, products.point_stride};
     if (count == kLanes)
       both_ways<TargetStep<Short>>(
           points,
           TileWriter<kOut, kSums, kBias>{
-              pixel, sink, c, kLanes, bias, &sums, &square_sums});
+              pixel, sink, c, kLanes, bias, pivot, &sum, &squares});
     else
       both_ways<TargetStep<Short>>(
           points,
           TileWriter<kOut, kSums, kBias>{
-              pixel, sink, c, count, bias, &sums, &square_sums});
+              pixel, sink, c, count, bias, pivot, &sum, &squares});
     if (kSums) {
-      add_to(sum + c, sums, count);
-      add_to(squares + c, square_sums, count);
+      store(sums.first + first + c, sum);
+      store(sums.second + first + c, squares);
     }
+  }
+}
+
+// The same for a gradient that ends in something (GradientEnd).
+template <class Short>
+inline void points_to_end(
+    const WinogradJob& job,
+    const TilePlace& place,
+    int phase,
+    const TileProducts& products,
+    const TileSums& sums) {
+  constexpr int kOut = Short::kOut;
+  std::int64_t offset[kOut * kOut];
+  pixel_offsets<kOut>(job.target, place, phase, offset);
+  alignas(64) float staged[kOut * kOut * kStagedChannels];
+  for (std::int64_t c = 0; c < products.channels; c += kStagedChannels) {
+    const std::int64_t left = products.channels - c;
+    const std::int64_t some = left < kStagedChannels ? left : kStagedChannels;
+    for (std::int64_t i = 0; i < some; i += kLanes)
+      both_ways<TargetStep<Short>>(
+          PointReader<Short::kIn>{products.from + c + i, products.point_stride},
+          StagedWriter<kOut>{staged + i});
+    EndedRows rows{
+        job.end, job.write, products.first + c, some, sums.first, sums.second};
+    for (int i = 0; i < kOut * kOut; ++i)
+      if (offset[i] >= 0) rows.add(staged + i * kStagedChannels, offset[i]);
+    write_ended(rows);
   }
 }
 

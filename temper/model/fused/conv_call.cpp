@@ -1,6 +1,8 @@
 #include "temper/model/fused/conv_call.h"
 
+#include "temper/kernels/conv/convolution.h"
 #include "temper/kernels/conv/pointwise.h"
+#include "temper/model/fused/convolution.h"
 #include "temper/model/fused/fused_tensors.h"
 
 namespace temper::model {
@@ -65,16 +67,19 @@ kernels::Affine before(const ConvInput& input) {
 
 // As the kernels read it: [outputs, kernel, kernel, channels], which for 1x1
 // and depthwise kernels is how it always lies.
+bool lies_channels_last(ConvWay way, const at::Tensor& weight) {
+  return way == ConvWay::kOther ||
+      (way == ConvWay::kRows && weight.size(2) > 1);
+}
+
 at::Tensor dense_weight(ConvWay way, const at::Tensor& weight) {
-  return way == ConvWay::kRows && weight.size(2) > 1
+  return lies_channels_last(way, weight)
       ? weight.contiguous(at::MemoryFormat::ChannelsLast)
       : weight.contiguous();
 }
 
 at::Tensor dense_gradient(ConvWay way, const at::Tensor& weight) {
-  if (way == ConvWay::kRows && weight.size(2) > 1)
-    return at::empty_like(
-        weight, weight.options(), at::MemoryFormat::ChannelsLast);
+  if (lies_channels_last(way, weight)) return empty_weight_gradient(weight);
   return weight.is_contiguous()
       ? at::empty_like(weight)
       : at::empty_like(weight, weight.options(), at::MemoryFormat::Contiguous);
@@ -90,28 +95,37 @@ ConvWay way_of(const ConvSpec& spec, std::int64_t input_channels) {
 
 bool takes_convolution(
     const ConvSpec& spec,
-    const at::Tensor& x,
+    at::IntArrayRef x_sizes,
     const at::Tensor& weight) {
-  if (!is_float_on_cpu(x) || !is_float_on_cpu(weight) || x.dim() != 4 ||
-      weight.dim() != 4)
+  if (!is_float_on_cpu(weight) || x_sizes.size() != 4 || weight.dim() != 4)
     return false;
-  const ConvWay way = way_of(spec, x.size(1));
-  if (way == ConvWay::kOther || weight.size(2) != spec.kernel[0] ||
-      weight.size(3) != spec.kernel[1])
+  if (weight.size(2) != spec.kernel[0] || weight.size(3) != spec.kernel[1])
     return false;
+  const ConvWay way = way_of(spec, x_sizes[1]);
+  if (way == ConvWay::kOther)
+    return takes_windows(spec, x_sizes, weight.sizes());
   if (way == ConvWay::kDepthwise)
-    return weight.size(0) == x.size(1) && weight.size(1) == 1;
+    return weight.size(0) == x_sizes[1] && weight.size(1) == 1;
   const std::int64_t reach = spec.kernel[0] - 2 * spec.padding[0];
-  return weight.size(1) == x.size(1) && x.size(2) >= reach &&
-      x.size(3) >= reach;
+  return weight.size(1) == x_sizes[1] && x_sizes[2] >= reach &&
+      x_sizes[3] >= reach;
 }
 
-std::vector<std::int64_t>
-result_sizes(const ConvSpec& spec, const at::Tensor& x, std::int64_t outputs) {
-  const auto along = [&](std::int64_t size) {
-    return (size + 2 * spec.padding[0] - spec.kernel[0]) / spec.stride[0] + 1;
+bool takes_norm_before(const ConvSpec& spec, std::int64_t input_channels) {
+  return way_of(spec, input_channels) != ConvWay::kRows ||
+      (spec.kernel[0] == 1 && spec.stride[0] == 1);
+}
+
+std::vector<std::int64_t> result_sizes(
+    const ConvSpec& spec,
+    at::IntArrayRef x_sizes,
+    std::int64_t outputs) {
+  const auto along = [&](std::size_t axis) {
+    return (x_sizes[2 + axis] + 2 * spec.padding[axis] - spec.kernel[axis]) /
+        spec.stride[axis] +
+        1;
   };
-  return {x.size(0), outputs, along(x.size(2)), along(x.size(3))};
+  return {x_sizes[0], outputs, along(0), along(1)};
 }
 
 at::Tensor convolve(
@@ -121,7 +135,19 @@ at::Tensor convolve(
     const kernels::Moments* moments) {
   const ConvWay way = way_of(spec, input.x.size(1));
   const at::Tensor dense = dense_weight(way, weight);
-  at::Tensor y = empty_rows(result_sizes(spec, input.x, weight.size(0)));
+  at::Tensor y =
+      empty_rows(result_sizes(spec, input.x.sizes(), weight.size(0)));
+  if (way == ConvWay::kOther) {
+    kernels::convolution_forward(
+        shape_of(spec, input.x.sizes(), weight.sizes()),
+        floats_of(input.x),
+        floats_of(dense),
+        nullptr,
+        floats_of(y),
+        moments,
+        before(input));
+    return y;
+  }
   if (way == ConvWay::kDepthwise) {
     kernels::DepthwiseForward job;
     job.shape = depthwise_shape_of(spec, input.x);
@@ -150,9 +176,10 @@ at::Tensor convolve_and_norm(
     const at::Tensor& weight,
     kernels::NormApply norm) {
   const ConvWay way = way_of(spec, input.x.size(1));
-  const bool as_written = way == ConvWay::kRows;
+  const bool as_written =
+      way == ConvWay::kRows && norm.residual_norm.scale == nullptr;
   const at::Tensor y = as_written
-      ? empty_rows(result_sizes(spec, input.x, weight.size(0)))
+      ? empty_rows(result_sizes(spec, input.x.sizes(), weight.size(0)))
       : convolve(spec, input, weight, nullptr);
   norm.rows = row_count(y);
   norm.channels = y.size(1);
@@ -173,46 +200,131 @@ at::Tensor convolve_and_norm(
   return y;
 }
 
-ConvGradients convolve_backward(const ConvSpec& spec, const ConvBackward& job) {
+namespace {
+
+const float* mean_before(const ConvInput& input) {
+  return input.state.defined() ? state_of(input.state).mean : nullptr;
+}
+
+ConvGradients depthwise_gradients(
+    const ConvSpec& spec,
+    const ConvBackward& job) {
   const at::Tensor& x = job.input.x;
-  const ConvWay way = way_of(spec, x.size(1));
-  const at::Tensor dense = dense_weight(way, job.weight);
-  const at::Tensor weight = dense_gradient(way, job.weight);
-  const float* mean =
-      job.input.state.defined() ? state_of(job.input.state).mean : nullptr;
+  const at::Tensor dense = dense_weight(ConvWay::kDepthwise, job.weight);
   ConvGradients found;
-  if (way == ConvWay::kDepthwise) {
-    found.x = empty_rows(x.sizes());
-    kernels::DepthwiseBackward call;
-    call.shape = depthwise_shape_of(spec, x);
-    call.x = floats_of(x);
-    call.before = before(job.input);
-    call.before_mean = mean;
-    call.weight = floats_of(dense);
-    call.gradient = floats_of(job.gradient);
-    call.after = job.after;
-    call.weight_gradient = floats_of(weight);
-    call.x_gradient = floats_of(found.x);
-    call.x_gradient_add = floats_of(job.x_gradient_add);
-    call.sums = job.sums;
-    kernels::depthwise_backward(call);
-  } else {
-    if (job.wants_x) found.x = empty_rows(x.sizes());
-    kernels::PointwiseBackward call;
-    call.x = source_of(spec, x);
-    call.before = before(job.input);
-    call.before_mean = mean;
-    call.outputs = job.weight.size(0);
-    call.weight = floats_of(dense);
-    call.gradient = floats_of(job.gradient);
-    call.after = job.after;
-    call.weight_gradient = floats_of(weight);
-    call.x_gradient = floats_of(found.x);
-    call.x_gradient_add = floats_of(job.x_gradient_add);
-    call.sums = job.sums;
-    kernels::pointwise_backward(call);
+  found.x = empty_rows(x.sizes());
+  found.weight = dense_gradient(ConvWay::kDepthwise, job.weight);
+  kernels::DepthwiseBackward call;
+  call.shape = depthwise_shape_of(spec, x);
+  call.x = floats_of(x);
+  call.before = before(job.input);
+  call.before_mean = mean_before(job.input);
+  call.weight = floats_of(dense);
+  call.gradient = floats_of(job.gradient);
+  call.after = job.after;
+  call.weight_gradient = floats_of(found.weight);
+  call.x_gradient = floats_of(found.x);
+  call.x_gradient_add = floats_of(job.x_gradient_add);
+  call.sums = job.sums;
+  kernels::depthwise_backward(call);
+  return found;
+}
+
+// Rows that are scattered are added to what was there by LibTorch.
+ConvGradients row_gradients(const ConvSpec& spec, const ConvBackward& job) {
+  const at::Tensor& x = job.input.x;
+  const at::Tensor dense = dense_weight(ConvWay::kRows, job.weight);
+  kernels::PointwiseBackward call;
+  call.x = source_of(spec, x);
+  const bool adds = job.x_gradient_add.defined();
+  ConvGradients found;
+  found.weight = dense_gradient(ConvWay::kRows, job.weight);
+  if (job.wants_x)
+    found.x = adds && job.adds_in_place && call.x.plain()
+        ? job.x_gradient_add
+        : empty_rows(x.sizes());
+  call.before = before(job.input);
+  call.before_mean = mean_before(job.input);
+  call.outputs = job.weight.size(0);
+  call.weight = floats_of(dense);
+  call.gradient = floats_of(job.gradient);
+  call.after = job.after;
+  call.weight_gradient = floats_of(found.weight);
+  call.x_gradient = floats_of(found.x);
+  if (call.x.plain()) call.x_gradient_add = floats_of(job.x_gradient_add);
+  call.sums = job.sums;
+  kernels::pointwise_backward(call);
+  if (job.wants_x && adds && !call.x.plain()) found.x.add_(job.x_gradient_add);
+  return found;
+}
+
+at::Tensor window_x_gradient(
+    const ConvBackward& job,
+    const kernels::ConvShape& shape,
+    const at::Tensor& gradient) {
+  const at::Tensor dense = dense_weight(ConvWay::kOther, job.weight);
+  kernels::GradientEnd end;
+  end.add = floats_of(job.x_gradient_add);
+  if (job.sums != nullptr)
+    end = {
+        end.add,
+        floats_of(job.input.x),
+        before(job.input),
+        mean_before(job.input),
+        job.sums};
+  const bool in_place = job.x_gradient_add.defined() && job.adds_in_place;
+  at::Tensor found =
+      in_place ? job.x_gradient_add : empty_rows(job.input.x.sizes());
+  kernels::convolution_data_gradient(
+      shape, floats_of(gradient), floats_of(dense), floats_of(found), end);
+  return found;
+}
+
+// Both passes read the gradient: the normalisation's is written once for them.
+ConvGradients window_gradients(const ConvSpec& spec, const ConvBackward& job) {
+  const at::Tensor& x = job.input.x;
+  const kernels::ConvShape shape =
+      shape_of(spec, x.sizes(), job.weight.sizes());
+  at::Tensor gradient = job.gradient;
+  if (job.after.x != nullptr) {
+    if (!job.spends_gradient) gradient = empty_rows(job.gradient.sizes());
+    kernels::norm_gradient_apply(
+        row_count(gradient),
+        gradient.size(1),
+        floats_of(job.gradient),
+        job.after,
+        floats_of(gradient));
   }
-  found.weight = with_strides_of(job.weight, weight);
+  ConvGradients found;
+  if (job.wants_x) found.x = window_x_gradient(job, shape, gradient);
+  if (!job.wants_weight) return found;
+  found.weight = dense_gradient(ConvWay::kOther, job.weight);
+  kernels::convolution_weight_gradient(
+      shape,
+      floats_of(x),
+      floats_of(gradient),
+      floats_of(found.weight),
+      before(job.input));
+  return found;
+}
+
+} // namespace
+
+ConvGradients convolve_backward(const ConvSpec& spec, const ConvBackward& job) {
+  ConvGradients found;
+  switch (way_of(spec, job.input.x.size(1))) {
+    case ConvWay::kDepthwise:
+      found = depthwise_gradients(spec, job);
+      break;
+    case ConvWay::kRows:
+      found = row_gradients(spec, job);
+      break;
+    case ConvWay::kOther:
+      found = window_gradients(spec, job);
+      break;
+  }
+  if (found.weight.defined())
+    found.weight = with_strides_of(job.weight, found.weight);
   return found;
 }
 

@@ -12,19 +12,24 @@ namespace temper::model {
 enum class ConvWay {
   kRows, // as rows (kernels/conv/pointwise.h): 1x1, or few channels
   kDepthwise,
-  kOther // by make_convolution()
+  kOther // filters transformed, windows gathered (kernels/conv/convolution.h)
 };
 ConvWay way_of(const ConvSpec& spec, std::int64_t input_channels);
 
-// Whether x and the weight fit the spec and each other, for the first two ways.
+// Whether kernels compute the convolution of an x of these sizes.
 bool takes_convolution(
     const ConvSpec& spec,
-    const at::Tensor& x,
+    at::IntArrayRef x_sizes,
     const at::Tensor& weight);
 
+// Whether they can apply a normalisation to x as they read it.
+bool takes_norm_before(const ConvSpec& spec, std::int64_t input_channels);
+
 // The sizes of a convolution's result.
-std::vector<std::int64_t>
-result_sizes(const ConvSpec& spec, const at::Tensor& x, std::int64_t outputs);
+std::vector<std::int64_t> result_sizes(
+    const ConvSpec& spec,
+    at::IntArrayRef x_sizes,
+    std::int64_t outputs);
 
 // x and what is applied to it before the convolution; x is channels_last.
 struct ConvInput {
@@ -39,8 +44,9 @@ at::Tensor convolve(
     const at::Tensor& weight,
     const kernels::Moments* moments);
 
-// The same, normalised as it is written, or in a pass of its own behind a
-// depthwise one. Rows, channels, x and y of the job are filled in.
+// The same, normalised as it is written where that is a convolution by rows,
+// and else in a pass of its own. Rows, channels, x and y of the job are filled
+// in.
 at::Tensor convolve_and_norm(
     const ConvSpec& spec,
     const ConvInput& input,
@@ -56,9 +62,12 @@ struct ConvBackward {
   ConvInput input;
   at::Tensor weight;
   at::Tensor gradient; // channels_last
+  bool spends_gradient = false; // its memory may be written to
   kernels::NormGradient after;
   at::Tensor x_gradient_add; // added to x's gradient; or undefined
+  bool adds_in_place = false; // x's gradient may take its memory
   bool wants_x = true;
+  bool wants_weight = true; // a pass that makes both makes it anyway
   const kernels::GradientSums* sums = nullptr; // for the normalisation before
 };
 ConvGradients convolve_backward(const ConvSpec& spec, const ConvBackward& job);

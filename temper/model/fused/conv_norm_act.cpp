@@ -11,19 +11,16 @@ namespace {
 class ConvNormAct final : public FusedOp {
  public:
   ConvNormAct(const ConvSpec& conv, const NormSpec& norm, Activation act)
-      : conv_(conv), norm_(norm), act_(act), other_(make_convolution(conv)) {}
+      : conv_(conv), norm_(norm), act_(act) {}
 
   bool takes(const Tensors& inputs) const override {
     const at::Tensor& x = inputs.at(0);
     const at::Tensor& weight = inputs.at(1);
-    if (!kernels::follows_norm(act_) || !is_float_on_cpu(x) || x.dim() != 4)
+    if (!kernels::follows_norm(act_) || !is_float_on_cpu(x) || x.dim() != 4 ||
+        !takes_convolution(conv_, x.sizes(), weight))
       return false;
-    if (way_of(conv_, x.size(1)) == ConvWay::kOther) {
-      if (other_ == nullptr || !other_->takes({x, weight, {}})) return false;
-    } else if (!takes_convolution(conv_, x, weight)) {
-      return false;
-    }
-    const std::vector<std::int64_t> sizes = sizes_of(x, weight);
+    const std::vector<std::int64_t> sizes =
+        result_sizes(conv_, x.sizes(), weight.size(0));
     const at::Tensor& residual = inputs.at(6);
     if (residual.defined() &&
         (!is_float_on_cpu(residual) || residual.sizes() != sizes))
@@ -39,12 +36,10 @@ class ConvNormAct final : public FusedOp {
         inputs[6].defined() ? as_rows(inputs[6]) : at::Tensor();
     const NormTensors tensors(inputs, 2);
     NormForward norm(norm_, tensors, weight.size(0));
-    if (saved == nullptr && !norm_.training &&
-        way_of(conv_, x.size(1)) != ConvWay::kOther)
+    if (saved == nullptr && !norm_.training)
       return in_one_pass(x, weight, residual, norm);
-    Tensors of_other;
     const at::Tensor raw =
-        convolution(x, weight, norm, saved == nullptr ? nullptr : &of_other);
+        convolve(conv_, {x, {}, Activation::kNone}, weight, norm.moments());
     norm.finish(row_count(raw));
     // Without a backward pass nobody needs the convolution's own result.
     at::Tensor y = saved == nullptr ? raw : empty_rows(raw.sizes());
@@ -61,7 +56,6 @@ class ConvNormAct final : public FusedOp {
     if (saved != nullptr) {
       const bool acts = act_ != Activation::kNone;
       *saved = {x, weight, raw, norm.state(), acts ? residual : at::Tensor()};
-      saved->insert(saved->end(), of_other.begin(), of_other.end());
     }
     return y;
   }
@@ -83,8 +77,14 @@ class ConvNormAct final : public FusedOp {
         norm.finish(raw, through.defined() ? Activation::kNone : act_);
     Tensors found(7);
     if (wanted[0] || wanted[1]) {
-      const ConvGradients of =
-          convolution_backward(saved, inner, after, wanted);
+      ConvBackward job;
+      job.input.x = saved[0];
+      job.weight = saved[1];
+      job.gradient = inner;
+      job.after = after;
+      job.wants_x = wanted[0];
+      job.wants_weight = wanted[1];
+      const ConvGradients of = convolve_backward(conv_, job);
       if (wanted[0]) found[0] = of.x;
       if (wanted[1]) found[1] = of.weight;
     }
@@ -95,18 +95,6 @@ class ConvNormAct final : public FusedOp {
   }
 
  private:
-  std::vector<std::int64_t> sizes_of(
-      const at::Tensor& x,
-      const at::Tensor& weight) const {
-    const auto along = [&](int axis) {
-      const auto i = static_cast<std::size_t>(axis - 2);
-      const std::int64_t reach = conv_.dilation[i] * (conv_.kernel[i] - 1) + 1;
-      return (x.size(axis) + 2 * conv_.padding[i] - reach) / conv_.stride[i] +
-          1;
-    };
-    return {x.size(0), weight.size(0), along(2), along(3)};
-  }
-
   // With running statistics the numbers of the normalisation are known before
   // the convolution, which applies them as it writes.
   at::Tensor in_one_pass(
@@ -120,52 +108,12 @@ class ConvNormAct final : public FusedOp {
     if (residual.defined())
       job.residual_place = kernels::Residual::kBeforeActivation;
     job.residual = floats_of(residual);
-    return convolve_and_norm(conv_, {x, {}, act_}, weight, job);
-  }
-
-  at::Tensor convolution(
-      const at::Tensor& x,
-      const at::Tensor& weight,
-      const NormForward& norm,
-      Tensors* of_other) const {
-    if (way_of(conv_, x.size(1)) != ConvWay::kOther)
-      return convolve(conv_, {x, {}, act_}, weight, norm.moments());
-    at::Tensor raw = as_rows(other_->forward({x, weight, {}}, of_other));
-    if (norm.moments() != nullptr)
-      kernels::channel_moments(
-          row_count(raw), raw.size(1), floats_of(raw), *norm.moments());
-    return raw;
-  }
-
-  ConvGradients convolution_backward(
-      const Tensors& saved,
-      const at::Tensor& inner,
-      const kernels::NormGradient& after,
-      const std::vector<bool>& wanted) const {
-    const at::Tensor& x = saved[0];
-    if (way_of(conv_, x.size(1)) != ConvWay::kOther) {
-      ConvBackward job;
-      job.input.x = x;
-      job.weight = saved[1];
-      job.gradient = inner;
-      job.after = after;
-      job.wants_x = wanted[0];
-      return convolve_backward(conv_, job);
-    }
-    const at::Tensor& raw = saved[2];
-    const at::Tensor dy = empty_rows(raw.sizes());
-    kernels::norm_gradient_apply(
-        row_count(raw), raw.size(1), floats_of(inner), after, floats_of(dy));
-    const Tensors of_other(saved.begin() + 5, saved.end());
-    Tensors found =
-        other_->backward(of_other, dy, {wanted[0], wanted[1], false});
-    return {found.at(0), found.at(1)};
+    return convolve_and_norm(conv_, {x, {}, Activation::kNone}, weight, job);
   }
 
   ConvSpec conv_;
   NormSpec norm_;
   Activation act_;
-  OpPointer other_; // for convolutions that are neither 1x1 nor depthwise
 };
 
 } // namespace

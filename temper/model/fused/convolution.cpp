@@ -54,30 +54,37 @@ kernels::ConvShape shape_of(
   return shape;
 }
 
-bool convolution_takes(
+bool takes_windows(
     const ConvSpec& spec,
-    const at::Tensor& x,
-    const at::Tensor& weight) {
+    at::IntArrayRef x_sizes,
+    at::IntArrayRef weight_sizes) {
   if (spec.groups != 1 || spec.dilation != std::array<std::int64_t, 2>{1, 1})
     return false;
   if (spec.stride[0] < 1 || spec.stride[1] < 1 || spec.padding[0] < 0 ||
       spec.padding[1] < 0)
     return false;
-  if (!is_plain(x) || !is_plain(weight) || x.dim() != 4 || weight.dim() != 4 ||
-      x.size(1) != weight.size(1))
+  if (x_sizes.size() != 4 || weight_sizes.size() != 4 ||
+      x_sizes[1] != weight_sizes[1])
     return false;
-  const bool fits = x.size(2) + 2 * spec.padding[0] >= weight.size(2) &&
-      x.size(3) + 2 * spec.padding[1] >= weight.size(3);
+  const bool fits = x_sizes[2] + 2 * spec.padding[0] >= weight_sizes[2] &&
+      x_sizes[3] + 2 * spec.padding[1] >= weight_sizes[3];
   return fits &&
-      kernels::convolution_takes(shape_of(spec, x.sizes(), weight.sizes()));
+      kernels::convolution_takes(shape_of(spec, x_sizes, weight_sizes));
 }
 
-at::Tensor convolution_with_statistics(
+bool convolution_takes(
+    const ConvSpec& spec,
+    const at::Tensor& x,
+    const at::Tensor& weight) {
+  return is_plain(x) && is_plain(weight) &&
+      takes_windows(spec, x.sizes(), weight.sizes());
+}
+
+at::Tensor convolution(
     const ConvSpec& spec,
     const at::Tensor& x,
     const at::Tensor& weight,
-    const at::Tensor& bias,
-    ConvStatistics* statistics) {
+    const at::Tensor& bias) {
   const kernels::ConvShape shape = shape_of(spec, x.sizes(), weight.sizes());
   const at::Tensor from = as_channels_last(x);
   const at::Tensor by = as_channels_last(weight);
@@ -85,21 +92,12 @@ at::Tensor convolution_with_statistics(
   at::Tensor y = empty_channels_last(
       {shape.batch, shape.out_channels, shape.out_height(), shape.out_width()},
       x.options());
-  kernels::ChannelSums sums;
-  if (statistics != nullptr) {
-    const auto channels = static_cast<std::size_t>(shape.out_channels);
-    statistics->sum.assign(channels, 0.0);
-    statistics->squares.assign(channels, 0.0);
-    statistics->count = shape.batch * shape.out_height() * shape.out_width();
-    sums = {statistics->sum.data(), statistics->squares.data()};
-  }
   kernels::convolution_forward(
       shape,
       from.data_ptr<float>(),
       by.data_ptr<float>(),
       plus.defined() ? plus.data_ptr<float>() : nullptr,
-      y.data_ptr<float>(),
-      sums);
+      y.data_ptr<float>());
   return y;
 }
 
@@ -167,8 +165,7 @@ class Convolution final : public FusedOp {
 
   at::Tensor forward(const Tensors& inputs, Tensors* saved) const override {
     if (saved != nullptr) *saved = {inputs[0], inputs[1]};
-    return convolution_with_statistics(
-        spec_, inputs[0], inputs[1], inputs[2], nullptr);
+    return convolution(spec_, inputs[0], inputs[1], inputs[2]);
   }
 
   Tensors backward(

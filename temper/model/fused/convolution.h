@@ -1,9 +1,6 @@
-// Convolutions by our own kernels, tensor by tensor, for ops that compute more
-// than a convolution: with the sums that a BatchNorm behind it needs, and the
-// two gradients apart. Includes torch: see module.h.
+// Convolutions by our own kernels (kernels/conv/convolution.h), tensor by
+// tensor, with the gradients apart. Includes torch: see module.h.
 #pragma once
-
-#include <vector>
 
 #include "temper/model/fused/layers.h"
 
@@ -16,21 +13,18 @@ bool convolution_takes(
     const at::Tensor& x,
     const at::Tensor& weight);
 
-// Sums over batch and plane of each output channel, in double.
-struct ConvStatistics {
-  std::vector<double> sum;
-  std::vector<double> squares;
-  std::int64_t count = 0; // values a channel
-};
+// The same of sizes alone.
+bool takes_windows(
+    const ConvSpec& spec,
+    at::IntArrayRef x_sizes,
+    at::IntArrayRef weight_sizes);
 
-// The result is channels-last. `bias` may be undefined, `statistics` null; they
-// are gathered while the result is in the cache.
-at::Tensor convolution_with_statistics(
+// The result is channels-last; `bias` may be undefined.
+at::Tensor convolution(
     const ConvSpec& spec,
     const at::Tensor& x,
     const at::Tensor& weight,
-    const at::Tensor& bias,
-    ConvStatistics* statistics);
+    const at::Tensor& bias);
 
 // The gradient of x, channels-last.
 at::Tensor convolution_x_gradient(

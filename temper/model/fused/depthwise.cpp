@@ -15,7 +15,7 @@ class Depthwise final : public FusedOp {
     const at::Tensor& weight = inputs.at(1);
     return is_float_on_cpu(x) && x.dim() == 4 &&
         way_of(spec_, x.size(1)) == ConvWay::kDepthwise &&
-        takes_convolution(spec_, x, weight) &&
+        takes_convolution(spec_, x.sizes(), weight) &&
         is_channel_vector(inputs.at(2), weight.size(0));
   }
 

@@ -46,19 +46,22 @@ OpPointer make_norm_act(const NormSpec& norm, Activation act);
 OpPointer
 make_conv_norm_act(const ConvSpec& conv, const NormSpec& norm, Activation act);
 
-// MobileNet's block: [1x1, norm, act,] depthwise KxK, norm, act, 1x1, norm,
-// last_act, + x. Inputs: x, then per convolution its weight, norm weight, norm
-// bias, running_mean, running_var (five each, ten or fifteen in all).
-struct InvertedResidualSpec {
-  std::optional<NormSpec> expand; // none: the block begins with the depthwise
-  ConvSpec depthwise;
-  NormSpec depthwise_norm;
-  NormSpec project_norm;
-  Activation act = Activation::kRelu6; // after expand and depthwise
-  Activation last_act = Activation::kNone;
-  bool residual = false; // x is added to the result
+// Convolutions one after the other, each with its BatchNorm and activation; to
+// the last one's norm, ahead of its activation, x may be added, or a shortcut
+// of its own: the blocks of MobileNet and ResNet. Inputs: x, then per
+// convolution its weight, norm weight, norm bias, running_mean, running_var
+// (five each), the shortcut's at the end.
+struct ConvLayerSpec {
+  ConvSpec conv;
+  NormSpec norm;
+  Activation act = Activation::kNone; // of a shortcut: none
 };
-OpPointer make_inverted_residual(const InvertedResidualSpec& spec);
+struct ConvChainSpec {
+  std::vector<ConvLayerSpec> layers;
+  bool adds_input = false;
+  std::optional<ConvLayerSpec> shortcut; // norm(conv(x)) is added instead
+};
+OpPointer make_conv_chain(const ConvChainSpec& spec);
 
 // Convolution with bias, activation and the largest of each pool x pool cell
 // (stride = pool, no padding). Inputs: x, weight, bias (or undefined).

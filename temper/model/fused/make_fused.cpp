@@ -41,18 +41,21 @@ OpPointer fused_convolution(const ConvSpec& spec) {
   return spec.groups > 1 ? make_depthwise(spec) : make_convolution(spec);
 }
 
-OpPointer fused_inverted_residual(const graph::Fusion& fusion) {
-  InvertedResidualSpec spec;
-  const bool expands = fusion.convolutions.size() == 3;
-  if (expands) spec.expand = spec_of(fusion.norms.front());
-  const std::size_t middle = expands ? 1 : 0;
-  spec.depthwise = spec_of(fusion.convolutions[middle]);
-  spec.depthwise_norm = spec_of(fusion.norms[middle]);
-  spec.project_norm = spec_of(fusion.norms[middle + 1]);
-  spec.act = activation_of(fusion.act);
-  spec.last_act = activation_of(fusion.last_act);
-  spec.residual = fusion.residual;
-  return make_inverted_residual(spec);
+OpPointer fused_conv_chain(const graph::Fusion& fusion) {
+  ConvChainSpec spec;
+  for (std::size_t i = 0; i < fusion.convolutions.size(); ++i)
+    spec.layers.push_back(
+        {spec_of(fusion.convolutions[i]),
+         spec_of(fusion.norms[i]),
+         activation_of(fusion.act)});
+  if (fusion.shortcut) {
+    spec.shortcut = spec.layers.back();
+    spec.shortcut->act = Activation::kNone;
+    spec.layers.pop_back();
+  }
+  spec.layers.back().act = activation_of(fusion.last_act);
+  spec.adds_input = fusion.residual;
+  return make_conv_chain(spec);
 }
 
 OpPointer fused_transformer_block(const graph::Fusion& fusion) {
@@ -80,7 +83,8 @@ OpPointer make_fused(const graph::Fusion& fusion) {
     case graph::FusionKind::kNormAct:
       return make_norm_act(spec_of(fusion.norms.front()), act);
     case graph::FusionKind::kInvertedResidual:
-      return fused_inverted_residual(fusion);
+    case graph::FusionKind::kResidualBlock:
+      return fused_conv_chain(fusion);
     case graph::FusionKind::kConvActPool:
       return make_conv_act_pool(
           spec_of(fusion.convolutions.front()), act, fusion.pool);

@@ -140,12 +140,13 @@ kernels::NormGradient NormBackward::finish(
       floats_of(x), state.scale, state.shift, state.mean, slope, offset, act};
 }
 
-void count_gradient(
+namespace {
+
+kernels::NormSums sums_job(
     const at::Tensor& gradient,
     const at::Tensor& x,
     const at::Tensor& state,
     Activation act,
-    const at::Tensor& residual,
     const at::Tensor& through,
     const kernels::GradientSums& sums) {
   kernels::NormSums job;
@@ -155,9 +156,39 @@ void count_gradient(
   job.x = floats_of(x);
   job.norm = affine_of(state, act);
   job.mean = state_of(state).mean;
-  job.residual = floats_of(residual);
   job.through = floats_of(through);
   job.sums = sums;
+  return job;
+}
+
+} // namespace
+
+void count_gradient(
+    const at::Tensor& gradient,
+    const at::Tensor& x,
+    const at::Tensor& state,
+    Activation act,
+    const at::Tensor& residual,
+    const at::Tensor& through,
+    const kernels::GradientSums& sums) {
+  kernels::NormSums job = sums_job(gradient, x, state, act, through, sums);
+  job.residual = floats_of(residual);
+  kernels::norm_gradient_sums(job);
+}
+
+void count_gradient(
+    const at::Tensor& gradient,
+    const at::Tensor& x,
+    const at::Tensor& state,
+    Activation act,
+    const NormedResidual& residual,
+    const at::Tensor& through,
+    const kernels::GradientSums& sums) {
+  kernels::NormSums job = sums_job(gradient, x, state, act, through, sums);
+  job.residual = floats_of(residual.raw);
+  job.residual_norm = affine_of(residual.state, Activation::kNone);
+  job.residual_mean = state_of(residual.state).mean;
+  job.residual_sums = residual.sums;
   kernels::norm_gradient_sums(job);
 }
 

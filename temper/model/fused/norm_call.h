@@ -78,6 +78,13 @@ class NormBackward {
   kernels::GradientSums sums_;
 };
 
+// A residual that came from a convolution and a normalisation of its own.
+struct NormedResidual {
+  at::Tensor raw;
+  at::Tensor state;
+  kernels::GradientSums sums;
+};
+
 // Sums over a gradient that no kernel has counted. With a residual that was
 // added before the activation, and with `through`, the gradient behind the
 // activation is written there.
@@ -87,6 +94,14 @@ void count_gradient(
     const at::Tensor& state,
     Activation act,
     const at::Tensor& residual,
+    const at::Tensor& through,
+    const kernels::GradientSums& sums);
+void count_gradient(
+    const at::Tensor& gradient,
+    const at::Tensor& x,
+    const at::Tensor& state,
+    Activation act,
+    const NormedResidual& residual,
     const at::Tensor& through,
     const kernels::GradientSums& sums);
 

@@ -10,21 +10,15 @@ namespace temper::nn {
 namespace {
 
 // A convolution of the block and the BatchNorm behind it.
-struct BlockLayer {
-  model::ConvSpec conv;
-  model::NormSpec norm;
-  Activation act = Activation::kNone;
-};
-
 constexpr std::size_t kInputsOfALayer = 5;
 
 at::Tensor block_by_torch(
-    const std::vector<BlockLayer>& layers,
+    const std::vector<model::ConvLayerSpec>& layers,
     bool adds_input,
     const LayerTensors& in) {
   at::Tensor y = in.at(0);
   std::size_t first = 1;
-  for (const BlockLayer& layer : layers) {
+  for (const model::ConvLayerSpec& layer : layers) {
     y = torch_convolution(layer.conv, y, in.at(first), {});
     y = torch_norm(layer.norm, y, in, first + 1);
     y = torch_activation(layer.act, y);
@@ -34,22 +28,17 @@ at::Tensor block_by_torch(
 }
 
 model::OpPointer block_op(
-    const std::vector<BlockLayer>& layers,
+    const std::vector<model::ConvLayerSpec>& layers,
     bool adds_input) {
-  model::InvertedResidualSpec spec;
-  const std::size_t middle = layers.size() - 2;
-  if (middle > 0) spec.expand = layers.front().norm;
-  spec.depthwise = layers.at(middle).conv;
-  spec.depthwise_norm = layers.at(middle).norm;
-  spec.project_norm = layers.back().norm;
-  spec.act = layers.at(middle).act;
-  spec.residual = adds_input;
-  return model::make_inverted_residual(spec);
+  model::ConvChainSpec spec;
+  spec.layers = layers;
+  spec.adds_input = adds_input;
+  return model::make_conv_chain(spec);
 }
 
 // The layers and inputs of one call, in the block's order.
 struct BlockCall {
-  std::vector<BlockLayer> layers;
+  std::vector<model::ConvLayerSpec> layers;
   LayerTensors inputs;
   std::vector<std::size_t> moving; // running statistics of layers in training
 

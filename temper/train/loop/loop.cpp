@@ -406,7 +406,7 @@ class Loop {
     tell(gradients_event(progress_, gradients));
   }
 
-  void tell(journal::Event event) {
+  void tell(const journal::Event& event) {
     doing(Phase::other);
     parts_.journal.append(event);
     doing(Phase::telling);

@@ -105,7 +105,7 @@ void clip_gradients(
         norm.add(kTiny).reciprocal_().mul_(options.clip).clamp_max_(1);
   if (!factor_there.defined() && factor >= 1 && options.clip_value <= 0) return;
   const Gradients all(parameters);
-  for (at::Tensor gradient : all.others()) {
+  for (const at::Tensor& gradient : all.others()) {
     if (factor_there.defined()) gradient.mul_(factor_there);
     if (factor < 1) gradient.mul_(factor);
     if (options.clip_value > 0)

@@ -54,6 +54,44 @@ TEST(FusedMemory, OfAConvolutionIsWhatItReadAndWrote) {
   EXPECT_EQ(fused.eval.bytes, fused.input_bytes + 2 * value + 16 * kState);
 }
 
+// x -> ReLU -> a basic block of 16 channels, with a shortcut or without.
+Graph basic_block(bool shortcut) {
+  Builder b("test");
+  const Value x = b.relu("", b.input("x", DType::kFloat32, {16, 8, 8}));
+  const auto layer = [&](const char* name, const Value& of, int kernel) {
+    return b.batch_norm(
+        cat(name, "_norm"),
+        b.conv2d(
+            name,
+            of,
+            {.out = 16,
+             .kernel = kernel,
+             .padding = kernel / 2,
+             .bias = false}));
+  };
+  const Value y = layer("b", b.relu("", layer("a", x, 3)), 3);
+  const Value sum = b.add("", y, shortcut ? layer("c", x, 1) : x);
+  return training(b.finish(b.relu("", sum)));
+}
+
+// A block keeps x, which the ReLU before it keeps anyway, and what each of its
+// convolutions wrote; nothing that lies between them.
+TEST(FusedMemory, OfABlockIsWhatItsConvolutionsWrote) {
+  const std::int64_t value = 5 * 16 * 8 * 8 * kFour;
+  const std::int64_t state = 16 * kState;
+  for (const int convolutions : {2, 3}) {
+    const Graph graph = basic_block(convolutions == 3);
+    const auto groups = find_fusions(graph).groups;
+    ASSERT_EQ(groups.size(), 1U);
+    ASSERT_EQ(groups[0].kind, FusionKind::kResidualBlock);
+    const Liveness fused = life_of(graph, 5, true);
+    EXPECT_EQ(fused.total_saved_bytes, value + convolutions * (value + state));
+    // Without a backward pass x and two results are there at once.
+    EXPECT_EQ(
+        fused.eval.bytes, fused.input_bytes + 3 * value + convolutions * state);
+  }
+}
+
 // A batch of one pixel has no variance: LibTorch says so, node by node.
 TEST(FusedMemory, OfAGroupThatIsNotTakenIsLibtorchs) {
   Builder b("test");

@@ -149,6 +149,67 @@ TEST(BatchNormKernel, GradientSumsAndGradientsAreTheFormula) {
   });
 }
 
+// A residual with a normalisation of its own: act(norm(x) + other(residual)).
+TEST(BatchNormKernel, AResidualMayBeNormalisedAsItIsAdded) {
+  on_every_target([] {
+    for (const RowsCase& one : kRowsCases)
+      for (const Activation act : {Activation::kRelu, Activation::kSilu}) {
+        const auto channels = static_cast<std::size_t>(one.channels);
+        const Floats x = random_floats(one.rows * one.channels, 5);
+        const Floats g = random_floats(one.rows * one.channels, 6);
+        const Floats residual = random_floats(one.rows * one.channels, 7);
+        const Norm norm(one.channels, 8, act);
+        const Norm other(one.channels, 20, Activation::kNone);
+        NormApply apply{one.rows, one.channels, x.data(), norm.affine()};
+        Floats y(size_of(one));
+        apply.residual_place = Residual::kBeforeActivation;
+        apply.residual = residual.data();
+        apply.residual_norm = other.affine();
+        apply.y = y.data();
+        norm_apply(apply);
+        Floats through(size_of(one));
+        Doubles memory(4 * channels);
+        NormSums job{one.rows, one.channels, g.data(), x.data(), norm.affine()};
+        job.mean = norm.mean.data();
+        job.residual = residual.data();
+        job.through = through.data();
+        job.sums = gradient_sums_in(memory.data(), one.channels);
+        job.residual_norm = other.affine();
+        job.residual_mean = other.mean.data();
+        job.residual_sums =
+            gradient_sums_in(memory.data() + 2 * channels, one.channels);
+        norm_gradient_sums(job);
+        Doubles expected;
+        Doubles sizes;
+        Doubles sums(4 * channels);
+        Doubles sums_sizes(4 * channels);
+        for (std::size_t i = 0; i < x.size(); ++i) {
+          const std::size_t c = i % channels;
+          const auto at = static_cast<double>(x[i]);
+          const auto more = static_cast<double>(residual[i]);
+          const double sum = norm.before_act(at, c) + other.before_act(more, c);
+          expected.push_back(activate(act, sum));
+          sizes.push_back(8 + sum * sum);
+          const auto gi = static_cast<double>(g[i]);
+          const double t = gi * slope_at(act, sum);
+          EXPECT_NEAR(static_cast<double>(through[i]), t, 1e-5);
+          const double parts[] = {
+              t,
+              t * (at - static_cast<double>(norm.mean[c])),
+              t,
+              t * (more - static_cast<double>(other.mean[c]))};
+          for (std::size_t part = 0; part < 4; ++part) {
+            sums[part * channels + c] += parts[part];
+            sums_sizes[part * channels + c] += 2 * std::abs(parts[part]);
+          }
+        }
+        expect_near(y, expected, sizes, 1, "y");
+        for (std::size_t i = 0; i < sums.size(); ++i)
+          EXPECT_NEAR(memory[i], sums[i], 1e-6 * sums_sizes[i] + 1e-5);
+      }
+  });
+}
+
 TEST(BatchNormKernel, BitsDoNotDependOnTheNumberOfThreads) {
   const RowsCase one{5000, 40};
   const Floats x = random_floats(one.rows * one.channels, 12);

@@ -41,7 +41,7 @@ std::vector<Way> ways(const std::string& name) {
     if (input.kind == graph::InputKind::kBuffer)
       still.options.still_norms.push_back(input.target);
   all.push_back(still);
-  const std::string part = name == "resnet18" ? "layer2" : "features.3";
+  const std::string part = name.starts_with("resnet") ? "layer2" : "features.3";
   all.push_back(
       {name + " with a part computed again",
        graph::mark_recompute(program, {part}).program,
@@ -105,8 +105,9 @@ TEST(FusedGraph, MobileNetHasTheGradientOfLibTorchsHoweverItTrains) {
 }
 
 TEST(FusedGraph, ResNetHasTheGradientOfLibTorchsHoweverItTrains) {
-  for (const Way& way : ways("resnet18"))
-    expect_parity(way);
+  for (const char* name : {"resnet18", "resnet50"})
+    for (const Way& way : ways(name))
+      expect_parity(way);
 }
 
 // Every group is normalised by itself: how a batch is cut between groups

@@ -113,11 +113,12 @@ struct Errors {
     stock[what] += std::log(distance_to_truth(by_torch, truth) + 1e-8);
   }
 
-  // Twice as far from float64 as LibTorch's float32, and a few roundings.
-  void check() const {
+  // So many times as far from float64 as LibTorch's float32, and a few
+  // roundings.
+  void check(double times) const {
     for (const auto& [what, sum] : ours) {
       const double by_torch = std::exp(stock.at(what) / draws);
-      EXPECT_LE(std::exp(sum / draws), 2 * by_torch + 2e-7)
+      EXPECT_LE(std::exp(sum / draws), times * by_torch + 2e-7)
           << what << ", LibTorch " << by_torch;
     }
   }
@@ -150,12 +151,17 @@ inline void add_errors(
 
 constexpr int kDraws = 5;
 
+// Winograd's gradients of x are so much further from float64 than a direct
+// sum's: docs/precision.md.
+constexpr double kByWinograd = 8;
+
 // `draw` makes inputs anew.
 inline void compare(
     const OpPointer& op,
     const std::function<OpTensors()>& draw,
     const Formula& stock,
-    bool every_target = false) {
+    bool every_target = false,
+    double times = 2) {
   std::vector<kernels::Target> targets{kernels::target()};
   if (every_target) targets = kernels::runnable_targets();
   std::vector<Errors> errors(targets.size());
@@ -188,7 +194,7 @@ inline void compare(
   kernels::choose_fastest_target();
   for (std::size_t t = 0; t < targets.size(); ++t) {
     SCOPED_TRACE(kernels::name_of(targets[t]));
-    errors[t].check();
+    errors[t].check(times);
   }
 }
 

@@ -197,34 +197,6 @@ TEST(TorchConvolution, RectanglesHaveTwoStridesAndPaddings) {
   EXPECT_LE(relative_error(mine, exact), 1e-6);
 }
 
-TEST(TorchConvolution, StatisticsAreThoseOfTheResult) {
-  for (const Layer& layer :
-       {Layer{4, 64, 9, 9, 40, 3, 1, 1},
-        Layer{128, 64, 1, 1, 64, 3, 1, 1},
-        Layer{4, 256, 4, 4, 64, 3, 1, 1},
-        Layer{4, 32, 12, 12, 32, 3, 2, 1},
-        Layer{4, 3, 32, 32, 20, 7, 2, 3}}) {
-    SCOPED_TRACE(layer.text());
-    const Tensors of = made_for(layer);
-    ConvStatistics found;
-    const at::Tensor y = convolution_with_statistics(
-        layer.spec(), of.x, of.weight, of.bias, &found);
-    const at::Tensor exact = y.to(at::kDouble);
-    const at::Tensor sum = exact.sum({0, 2, 3});
-    const at::Tensor squares = (exact * exact).sum({0, 2, 3});
-    EXPECT_EQ(found.count, y.numel() / y.size(1));
-    for (std::int64_t c = 0; c < layer.out; ++c) {
-      const double all = squares[c].item<double>();
-      const auto at = static_cast<std::size_t>(c);
-      EXPECT_NEAR(
-          found.sum[at],
-          sum[c].item<double>(),
-          1e-6 * std::sqrt(all * static_cast<double>(found.count)));
-      EXPECT_NEAR(found.squares[at], all, 1e-6 * all);
-    }
-  }
-}
-
 TEST(TorchConvolution, BitsDoNotDependOnThreads) {
   use_torch_threads();
   const int before = at::get_num_threads();

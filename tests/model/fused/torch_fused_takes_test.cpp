@@ -154,6 +154,51 @@ class DrawnGroup {
     fusion.residual = chance(0.5);
   }
 
+  // Two or three layers, and what is added to the last.
+  void draw_residual_block() {
+    fusion.kind = FusionKind::kResidualBlock;
+    fusion.act = chance(0.7) ? graph::FusedActivation::kRelu : activation();
+    fusion.last_act =
+        chance(0.7) ? graph::FusedActivation::kRelu : activation();
+    const Ints x = image();
+    add(x);
+    const auto layer = [&](const graph::FusedConvolution& of, Ints weight) {
+      fusion.convolutions.push_back(of);
+      add(weight);
+      add_norm(weight[0]);
+    };
+    const auto usual = [&](std::int64_t stride) {
+      const std::int64_t kernel = pick({1, 3, 3});
+      const std::int64_t padding = chance(0.95) ? (kernel - 1) / 2 : 1;
+      return graph::FusedConvolution{
+          {kernel, kernel}, {stride, stride}, {padding, padding}, {1, 1}, 1};
+    };
+    const std::int64_t stride = pick({1, 1, 2});
+    fusion.shortcut = stride > 1 || chance(0.3);
+    fusion.residual = !fusion.shortcut;
+    const std::int64_t layers = pick({2, 3});
+    const std::int64_t outputs =
+        fusion.shortcut && chance(0.5) ? pick({4, 24}) : x[1];
+    const std::int64_t strided = pick({0, 1});
+    std::int64_t channels = x[1];
+    for (std::int64_t i = 0; i < layers; ++i) {
+      auto of = usual(i == strided ? stride : 1);
+      if (chance(0.05)) of = convolution(1);
+      const std::int64_t made = i + 1 == layers ? outputs : pick({3, 8, 12});
+      layer(
+          of,
+          {made,
+           chance(0.98) ? channels : channels + 1,
+           of.kernel[0],
+           of.kernel[1]});
+      channels = made;
+    }
+    if (!fusion.shortcut) return;
+    graph::FusedConvolution of;
+    of.stride = {stride, chance(0.95) ? stride : 1};
+    layer(of, {outputs, x[1], 1, 1});
+  }
+
   void draw_linear() {
     fusion.kind = FusionKind::kLinear;
     const std::int64_t in = pick({1, 3, 8});
@@ -228,6 +273,9 @@ TEST_P(FusedTakes, SaysOfShapesWhatTheOpSaysOfTensors) {
       case FusionKind::kInvertedResidual:
         group.draw_block();
         break;
+      case FusionKind::kResidualBlock:
+        group.draw_residual_block();
+        break;
       case FusionKind::kLinear:
         group.draw_linear();
         break;
@@ -261,6 +309,7 @@ INSTANTIATE_TEST_SUITE_P(
         FusionKind::kConvNormAct,
         FusionKind::kNormAct,
         FusionKind::kInvertedResidual,
+        FusionKind::kResidualBlock,
         FusionKind::kConvActPool,
         FusionKind::kLinear,
         FusionKind::kImageLinear,
