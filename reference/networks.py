@@ -256,12 +256,17 @@ def update_of(net, case, x, y):
 
 
 def ways(net, case, x, y):
-    """update_of in float32, in orders of adding up that differ by rounding alone: the
-    samples forwards or backwards, with oneDNN or without. The first is PyTorch's own."""
+    """update_of in float32, in ways that differ by rounding alone: the samples forwards
+    or backwards, with oneDNN or without; and samples that are off by a rounding
+    themselves, which takes some ReLU to the other side. The first is PyTorch's own."""
     for samples, labels in ((x, y), (x.flip(0), y.flip(0))):
         for onednn in (True, False):
             with torch.backends.mkldnn.flags(enabled=onednn):
                 yield update_of(net, case, samples, labels)
+    if x.is_floating_point():
+        waves = torch.arange(x.numel()).mul(12.9898).cos().view(x.shape) / 2**23
+        for samples in (x * (1 + waves), x * (1 - waves)):
+            yield update_of(net, case, samples, y)
 
 
 def make(name, case, folder):

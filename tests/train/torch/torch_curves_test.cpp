@@ -84,13 +84,16 @@ struct CurveSamples {
   CurveSamples(const CurveSamples&) = delete;
   CurveSamples& operator=(const CurveSamples&) = delete;
 
-  // Each number up or down by its last bit.
+  // Each number up or down by its last bit, or by 4 or 16 of them: the
+  // roundings of twenty layers may turn a ReLU that those of the inputs do not.
   void nudge(int which) {
+    const int bits = 1 << (2 * (which - 1));
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const bool up = model::formula::unit(
                           "nudge." + std::to_string(which),
                           static_cast<std::uint32_t>(i)) > 0;
-      inputs[i] = std::nextafter(inputs[i], up ? HUGE_VALF : -HUGE_VALF);
+      for (int bit = 0; bit < bits; ++bit)
+        inputs[i] = std::nextafter(inputs[i], up ? HUGE_VALF : -HUGE_VALF);
     }
   }
 
