@@ -7,7 +7,7 @@
 // its normalisation needs, before it is written.
 #include "temper/kernels/conv/pointwise_backward.h"
 
-#include "temper/kernels/conv/pointwise_panel.h"
+#include "temper/kernels/conv/fill_panels.h"
 #include "temper/kernels/conv/row_source_simd.h"
 #include "temper/kernels/simd/scratch.h"
 
@@ -167,55 +167,6 @@ void outer_product(
         to + n * stride,
         stride);
 }
-
-// before(x rows) into panels of `panel_rows` rows, from row `at` of them on.
-struct FillPanels {
-  const Affine& before;
-  std::int64_t rows;
-  std::int64_t inputs;
-  const float* x;
-  float* panels;
-  std::int64_t panel_rows;
-  std::int64_t at;
-
-  template <Activation kAct>
-  void run() const {
-    for (std::int64_t p = 0; p * kTileColumns < inputs; ++p) {
-      const std::int64_t width = panel_width(inputs, p);
-      const std::int64_t wide = whole_vectors(width);
-      const std::int64_t column = p * kTileColumns;
-      const Affine columns{
-          before.scale + column, before.shift + column, before.act};
-      float* to = panels + column * panel_rows + at * wide;
-      affine_rows<kAct>(columns, rows, width, x + column, inputs, to, wide);
-      if (wide > width) clear_rest(width, wide, to);
-    }
-  }
-
-  void copy() const {
-    for (std::int64_t p = 0; p * kTileColumns < inputs; ++p) {
-      const std::int64_t width = panel_width(inputs, p);
-      const std::int64_t wide = whole_vectors(width);
-      const std::int64_t column = p * kTileColumns;
-      float* to = panels + column * panel_rows + at * wide;
-      for (std::int64_t r = 0; r < rows; ++r)
-        copy_floats(width, x + r * inputs + column, to + r * wide);
-      if (wide > width) clear_rest(width, wide, to);
-    }
-  }
-
-  void clear_rest(std::int64_t width, std::int64_t wide, float* to) const {
-    for (std::int64_t r = 0; r < rows; ++r)
-      clear(wide - width, to + r * wide + width);
-  }
-
-  void fill() const {
-    if (before.scale == nullptr)
-      copy();
-    else
-      with_activation(before.act, *this);
-  }
-};
 
 // Rows whose memory is asked for ahead of time, as their numbers lie too far
 // apart for the processor to foresee.

@@ -46,7 +46,7 @@ class ConvChain final : public FusedOp {
     ConvInput input{x, {}, Activation::kNone};
     for (std::size_t i = 0; i < last_; ++i)
       input = run_layer(i, input, inputs, saved);
-    if (saved == nullptr && !layers_[last_].norm.training)
+    if (saved == nullptr && !layers_[last_].norm.training && !has_shortcut_)
       return end_in_one_pass(x, input, inputs);
     input = run_layer(last_, input, inputs, saved);
     const ConvInput added = added_to_end(x, inputs, saved);
@@ -98,19 +98,22 @@ class ConvChain final : public FusedOp {
   }
 
   // With running statistics the last normalisation is known before its
-  // convolution.
+  // convolution, which applies it as it writes; not with a shortcut's beside
+  // it.
   at::Tensor end_in_one_pass(
       const at::Tensor& x,
       const ConvInput& input,
       const Tensors& inputs) const {
-    const ConvInput added = added_to_end(x, inputs, nullptr);
     const ConvLayerSpec& layer = layers_[last_];
     const at::Tensor& weight = inputs[first_of(last_)];
     const NormTensors tensors(inputs, first_of(last_) + 1);
     NormForward norm(layer.norm, tensors, weight.size(0));
     norm.finish(1);
     return convolve_and_norm(
-        layer.conv, input, weight, end_of_chain(norm.state(), added));
+        layer.conv,
+        input,
+        weight,
+        end_of_chain(norm.state(), added_to_end(x, inputs, nullptr)));
   }
 
   // Whether the kernels take the layer for an input of these sizes, which
