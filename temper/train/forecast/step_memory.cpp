@@ -237,7 +237,7 @@ graph::LivenessOptions StepMemory::liveness_options(
 }
 
 std::uint64_t StepMemory::kernel_bytes(int at_once) const {
-  constexpr std::int64_t kMostMacs = 20'000'000'000; // about a second
+  constexpr std::int64_t kMostMacs = 40'000'000'000; // about a second
   constexpr std::int64_t kFewest = 16;
   if (groups_.empty()) return 0;
   const auto one = graph::bind_batch(graph_, 1);
