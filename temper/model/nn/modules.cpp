@@ -17,9 +17,7 @@ ConvBnActImpl::ConvBnActImpl(
     torch::nn::Conv2dOptions of_conv,
     torch::nn::BatchNormOptions of_norm,
     Activation act)
-    : conv_options_(of_conv.bias(false)),
-      norm_options_(std::move(of_norm)),
-      act_(act) {
+    : conv_options_(of_conv.bias(false)), norm_options_(of_norm), act_(act) {
   ConvBnActImpl::reset();
 }
 

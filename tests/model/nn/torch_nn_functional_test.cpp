@@ -94,8 +94,8 @@ Norm norm_with(torch::nn::Conv2dOptions options, bool training) {
 at::Tensor
 norm_formula(const Norm& of, const Inputs& in, Activation act, bool training) {
   const auto& options = of.conv->options;
-  const auto& padding =
-      *c10::get_if<torch::ExpandingArray<2>>(&options.padding());
+  // A variant of c10's, and since 2.0 of the standard library's.
+  const auto& padding = *get_if<torch::ExpandingArray<2>>(&options.padding());
   const at::Tensor y = at::conv2d(
       in.at(0),
       in.at(1),
