@@ -75,7 +75,7 @@ void set_threads(int intra_op, int inter_op) {
 void set_threads_here(int intra_op) {
   default_threads();
   if (at::get_num_threads() == intra_op) return;
-  // Of the OpenMP runtime that LibTorch came with, whichever it is.
+  // The OpenMP runtime is the one that LibTorch came with.
   static const auto set_openmp = reinterpret_cast<void (*)(int)>(
       ::dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
   if (set_openmp != nullptr) set_openmp(intra_op);
