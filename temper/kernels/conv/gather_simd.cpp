@@ -237,7 +237,7 @@ void write_rows(
   }
 }
 
-// The same for a gradient that ends in something (GradientEnd).
+// This form is for gradients that end in something (GradientEnd).
 void end_rows(
     const GatherJob& job,
     const RowRange& range,

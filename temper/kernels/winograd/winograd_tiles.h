@@ -294,7 +294,7 @@ inline void points_to_tile(
   }
 }
 
-// The same for a gradient that ends in something (GradientEnd).
+// This form is for gradients that end in something (GradientEnd).
 template <class Short>
 inline void points_to_end(
     const WinogradJob& job,

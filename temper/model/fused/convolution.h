@@ -13,7 +13,7 @@ bool convolution_takes(
     const at::Tensor& x,
     const at::Tensor& weight);
 
-// The same of sizes alone.
+// The sizes alone decide here.
 bool takes_windows(
     const ConvSpec& spec,
     at::IntArrayRef x_sizes,
