@@ -90,7 +90,7 @@ class WinogradParts {
   }
 
  private:
-  // Tiles of a target without phases, inside of the plane.
+  // Pixels of a tile that lie in the plane; the target has no phases.
   std::int64_t pixels_of(std::int64_t tile) const {
     const std::int64_t side = outputs_of(job_.tile);
     const std::int64_t rest = tile % (job_.tile_rows * job_.tile_columns);
