@@ -14,6 +14,7 @@
 #include "temper/libtorch/facts.h"
 #include "temper/libtorch/out_of_memory.h"
 #include "temper/memory/usage.h"
+#include "temper/plan/part_of_batch.h"
 #include "temper/train/calibrate/calibration.h"
 #include "temper/train/calibrate/parity.h"
 #include "temper/train/schedule/updates.h"
@@ -151,26 +152,16 @@ struct ScratchRuns {
   void fit_into(double seconds) {
     constexpr double kSteps = 24;
     constexpr int kFew = 4;
-    using Clock = std::chrono::steady_clock;
     const InputFormat layout = layout_for({}, config);
     const int whole = batch(layout).size;
     whole_samples = whole;
     if (whole <= kFew) return;
-    const auto take = [&](int samples) {
-      most_samples = samples;
-      batches.clear();
-    };
-    take(kFew);
-    const auto scratch = engine({});
-    step(*scratch, {}); // warm
-    const auto begin = Clock::now();
-    step(*scratch, {});
-    const std::chrono::duration<double> took = Clock::now() - begin;
-    const double most = seconds / kSteps / (took.count() / kFew);
     const int in_time =
-        most < whole ? std::max(kFew, static_cast<int>(most)) : whole;
+        plan::samples_in_time(whole, kFew, seconds / kSteps, [&](int samples) {
+          return plain_step_s(samples);
+        });
     const int in_memory = std::max(kFew, fit_into_memory(whole));
-    take(std::min(in_time, in_memory));
+    measure_with(std::min(in_time, in_memory));
     if (in_time < whole)
       note =
           cat("a step of this model takes long: ",
@@ -178,6 +169,21 @@ struct ScratchRuns {
               " of the ",
               whole,
               " samples of a batch were measured; plan.seconds allows more");
+  }
+
+  void measure_with(int samples) {
+    most_samples = samples;
+    batches.clear();
+  }
+
+  double plain_step_s(int samples) {
+    using Clock = std::chrono::steady_clock;
+    measure_with(samples);
+    const auto scratch = engine({});
+    step(*scratch, {}); // warm
+    const auto begin = Clock::now();
+    step(*scratch, {});
+    return std::chrono::duration<double>(Clock::now() - begin).count();
   }
 
   // `nudge`: 0, or which way each input is off by its last bit.
