@@ -61,7 +61,7 @@ torture: setup ## kill, hang, starve and wear out runs; a table of all gates
 	@$(BUILD) build release --target temper_torture
 	@SOAK_SECONDS="$(SOAK_SECONDS)" build/release/bin/temper_torture $(GATES)
 
-bench: ## temper beside Python's PyTorch, in turns (BENCH_ONLY, BENCH_ROUNDS)
+bench: ## temper beside Python's PyTorch, in turns (docs/bench.md)
 	@$(SETUP) build bench
 	@$(BUILD) build release --target temper temper_bench_limits
 	@bench/peers/bench.py build/release/bin/temper \

@@ -37,9 +37,9 @@ environment_of() { # kind
   case $1 in
     this | load) ;;
     avx2) echo OPENBLAS_CORETYPE=Haswell ONEDNN_MAX_CPU_ISA=AVX2 \
-      ATEN_CPU_CAPABILITY=avx2 ;;
+      ATEN_CPU_CAPABILITY=avx2 TEMPER_VECTORS=avx2 ;;
     sse) echo OPENBLAS_CORETYPE=Nehalem ONEDNN_MAX_CPU_ISA=SSE41 \
-      ATEN_CPU_CAPABILITY=default ;;
+      ATEN_CPU_CAPABILITY=default TEMPER_VECTORS=baseline ;;
     *) echo "TEMPER_PROCESSOR=$1" "LD_PRELOAD=$shim" ;;
   esac
 }

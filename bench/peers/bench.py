@@ -7,6 +7,7 @@ BENCH_ROUNDS=3      rounds of the steps; whole runs take a third of them
 BENCH_ONLY=key,key  some configurations; an unknown one lists them
 BENCH_SECONDS=3     of each measurement, warm-up not counted
 BENCH_PATIENCE=120  seconds in all that are spent waiting for other programs
+BENCH_VECTORS=avx2  both sides as on a processor with no wider vectors
 BENCH_DIR=build/bench
 
 Writes latest.md, latest.json and, with every single measurement, detail.json.
@@ -165,9 +166,23 @@ class Bench:
                 self.notes.append(f"{key}: the numbers of parameters differ: {counts}")
 
 
+# What keeps each library to AVX2; a variable of the user's own stays.
+AVX2_ONLY = {"TEMPER_VECTORS": "avx2", "ATEN_CPU_CAPABILITY": "avx2",
+             "ONEDNN_MAX_CPU_ISA": "AVX2", "OPENBLAS_CORETYPE": "Haswell"}
+
+
+def limit_vectors(asked):
+    if asked not in ("", "avx2"):
+        raise SystemExit(f"bench: BENCH_VECTORS is {asked}; there is avx2.")
+    if asked:
+        for name, value in AVX2_ONLY.items():
+            os.environ.setdefault(name, value)
+
+
 def main():
     if len(sys.argv) < 3:
         raise SystemExit(__doc__)
+    limit_vectors(os.environ.get("BENCH_VECTORS", ""))
     # So that what is under way ends, too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     out = pathlib.Path(os.environ.get("BENCH_DIR", ROOT / "build/bench"))

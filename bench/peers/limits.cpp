@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "temper/kernels/fma_peak.h"
+#include "temper/kernels/simd/target.h"
 
 namespace {
 
@@ -71,6 +72,7 @@ double triad_gbytes(int threads) {
 
 int main(int count, char** words) {
   const int threads = count > 1 ? std::max(1, std::atoi(words[1])) : 1;
+  temper::kernels::target(); // limits vectors as TEMPER_VECTORS says
   std::printf(
       "{\"threads\": %d, \"gflops_1\": %.1f, \"gflops\": %.1f, "
       "\"gbytes_1\": %.2f, \"gbytes\": %.2f, \"target\": \"%s\"}\n",

@@ -141,7 +141,8 @@ def made(bench, best):
         "# temper beside its peers",
         f"{now}, {processes.processor()}, {processes.cores()} cores, "
         f"{platform.system()} {platform.release()}; {version(bench.temper)}; "
-        f"Python's torch {bench.torch or 'is missing'}; {bench.rounds} rounds in turns.",
+        f"Python's torch {bench.torch or 'is missing'}; {bench.rounds} rounds in turns"
+        f"{', both sides kept to AVX2' if os.environ.get('BENCH_VECTORS') else ''}.",
         busy_note(bench),
         "## Time\n\nRatio by time (least and most of the rounds) · ratio by CPU time; above 1, "
         "temper is faster.\n\n" + figures.table(

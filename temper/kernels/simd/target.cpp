@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "temper/base/error.h"
+#include "temper/base/text.h"
 
 namespace temper::kernels {
 namespace {
@@ -34,8 +35,31 @@ bool can_run(Target target) {
   return false;
 }
 
+constexpr const char* kTargetVariable = "TEMPER_VECTORS";
+
+std::string word_of(Target target) {
+  return target == Target::kAvx512 ? "avx512" : lower(name_of(target));
+}
+
+// Highway's kernels have the same bits on every unit; it is told all the same,
+// so that what is timed is one processor's work.
+void limit_highway(Target target) {
+#if defined(__x86_64__)
+  if (target != Target::kAvx512) hwy::DisableTargets(HWY_AVX3 | (HWY_AVX3 - 1));
+#else
+  static_cast<void>(target);
+#endif
+}
+
+Target first_choice() {
+  const auto asked = asked_target(current_environment());
+  if (!asked) return runnable_targets().back();
+  limit_highway(*asked);
+  return *asked;
+}
+
 std::atomic<Target>& chosen() {
-  static std::atomic<Target> target{runnable_targets().back()};
+  static std::atomic<Target> target{first_choice()};
   return target;
 }
 
@@ -65,6 +89,25 @@ std::vector<Target> runnable_targets() {
 
 Target target() {
   return chosen().load(std::memory_order_relaxed);
+}
+
+std::optional<Target> asked_target(const Environment& environment) {
+  const std::string asked = variable_text(environment, kTargetVariable);
+  if (asked.empty()) return std::nullopt;
+  std::string known;
+  for (const Target each : runnable_targets()) {
+    if (word_of(each) == asked) return each;
+    known += cat(known.empty() ? "" : ", ", word_of(each));
+  }
+  throw Error(
+      cat("[kernels] ",
+          kTargetVariable,
+          " is \"",
+          asked,
+          "\", and this machine has ",
+          known,
+          "."),
+      cat("Unset ", kTargetVariable, " for the fastest of them."));
 }
 
 void choose_target(Target target) {

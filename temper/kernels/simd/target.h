@@ -3,8 +3,11 @@
 // name; the family's plain .cpp hands out the table of the unit in use.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "temper/base/environment.h"
 
 namespace temper::kernels {
 
@@ -16,8 +19,14 @@ std::string name_of(Target target);
 // last.
 std::vector<Target> runnable_targets();
 
-// The unit in use: the fastest, unless a test has chosen another.
+// The unit in use: the fastest, or the one that TEMPER_VECTORS names (baseline,
+// avx2, avx512, neon), unless a test has chosen another. A run on a processor
+// with a wider unit has the bits of one with a narrower unit so. Throws Error
+// for a name that means none of this machine's units.
 Target target();
+
+// The unit that the variable asks for; no value if it is not set.
+std::optional<Target> asked_target(const Environment& environment);
 
 // For tests. Not to be called while a kernel runs.
 void choose_target(Target target);

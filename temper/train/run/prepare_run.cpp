@@ -6,6 +6,7 @@
 #include "temper/base/environment.h"
 #include "temper/base/error.h"
 #include "temper/base/text.h"
+#include "temper/kernels/simd/target.h"
 #include "temper/libtorch/facts.h"
 #include "temper/libtorch/messages.h"
 #include "temper/libtorch/out_of_memory.h"
@@ -265,6 +266,7 @@ void set_up_sim(const config::Sim& config, bool running) {
 RunParts prepare(const RunRequest& request, const ResumePoint* from, bool dry) {
   const config::Config& config = request.config;
   const Environment environment = current_environment();
+  kernels::asked_target(environment); // refused before anything is opened
   // Settings are compared by several engines side by side: the budget counts
   // from the run itself on.
   memory::limit_cpu(0);

@@ -3,12 +3,14 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "temper/base/environment.h"
 #include "temper/base/error.h"
 #include "temper/base/text.h"
 #include "temper/config/print.h"
 #include "temper/journal/event_fields.h"
 #include "temper/journal/event_kinds.h"
 #include "temper/journal/run_directory.h"
+#include "temper/kernels/simd/target.h"
 
 namespace temper::train {
 namespace {
@@ -90,6 +92,8 @@ std::string writer_json(const RunRequest& request, const RunOverview& plan) {
       {"device", plan.engine.device},
       {"cpu", request.machine.cpu.model},
       {"settings", plan::to_text(plan.settings.setting())}};
+  if (const auto limit = kernels::asked_target(current_environment()))
+    writer["vectors"] = kernels::name_of(*limit);
   if (plan.kernels.any_threads) writer[kAnyThreads] = true;
   return writer.dump();
 }
