@@ -6,10 +6,10 @@
 
 namespace temper::plan {
 
-// As many of `whole` samples as a step of `step_s` seconds has time for, but at
-// least `few`. seconds_of(n) times a step with n samples; it is called once or
-// twice. The update and whatever else a step does once is no cost of a sample,
-// so that is told from steps of two sizes.
+// The number of samples, at most `whole` and at least `few`, that a step of
+// `step_s` seconds has time for. seconds_of(n) times a step with n samples; it
+// is called once or twice. The update and whatever else a step does once is no
+// cost of a sample, so that is told from steps of two sizes.
 int samples_in_time(
     int whole,
     int few,
