@@ -17,8 +17,11 @@ namespace {
 // Short steps are timed together: one alone is mostly noise.
 constexpr double kSampleSeconds = 0.02;
 constexpr int kMostSteps = 50;
-// The part of the time that a first step may take before it is absurd.
+// The part of the time that a step may take before it is absurd. The first one
+// is spared where there is time for another: fresh memory may cost seconds.
 constexpr double kAbsurd = 1.0 / 6;
+// By when a second step of the first setting would have to end.
+constexpr double kSecondStepEnd = 0.8;
 // How much a single sample may be off.
 constexpr double kSpreadOfOne = 0.25;
 
@@ -38,6 +41,7 @@ struct Contest::Result {
   std::optional<TrialVerdict> out;
   std::string why;
   std::shared_ptr<Trial> trial; // the contender's; bodies must not copy it
+  std::optional<double> first_s; // of the first step
   std::optional<double> seconds;
   std::optional<Parity> parity;
 };
@@ -145,6 +149,7 @@ bool Contest::perform(
     return false;
   }
   contender.trial = result->trial;
+  if (result->first_s) contender.first_s = *result->first_s;
   if (result->seconds) contender.samples_s.push_back(*result->seconds);
   if (!result->parity || result->parity->agrees) return true;
   close(contender);
@@ -210,13 +215,16 @@ void Contest::make_room(const Contender& contender) {
   }
 }
 
-// Open and warm: the first step allocates, compiles and plans.
+// Open and warm: the first step allocates, compiles and plans. Making the trial
+// is no part of it: a rig may find out then how much it measures.
 bool Contest::open(Contender& contender) {
   if (contender.trial) return true;
   make_room(contender);
-  const auto body = [setting = contender.setting](Result& result) {
+  const auto body = [setting = contender.setting, now = now_](Result& result) {
     result.trial = result.rig->open(setting);
+    const double before_s = now();
     result.trial->step();
+    result.first_s = now() - before_s;
   };
   return perform(contender, body, patience_s());
 }
@@ -231,32 +239,35 @@ bool Contest::sample(Contender& contender) {
   return perform(contender, body, patience_s());
 }
 
-// The first step of a setting that is no use: too slow for a second one.
-bool Contest::takes_too_long(const Contender& contender, double warm_s) const {
-  if (contender.rescue) return spent_s() + warm_s > options_.seconds;
-  if (best_s()) return false;
-  const bool many = contender.setting.on_cpu() && contender.setting.threads > 1;
-  return (many && warm_s > options_.seconds * kAbsurd) ||
-      spent_s() + warm_s > options_.seconds * kQualifyEnd;
+// Starting another step that cannot end in time would leave it behind for
+// nothing.
+bool Contest::no_time_for_another(const Contender& contender) const {
+  const double end_s = spent_s() + contender.first_s;
+  if (contender.rescue) return end_s > options_.seconds;
+  return !best_s() && end_s > options_.seconds * kSecondStepEnd;
+}
+
+// One step is all that is known of it: too slow to be timed as others are.
+void Contest::leave_rough(Contender& contender, double step_s) {
+  slow_s_ = step_s;
+  contender.rough = true;
+  contender.samples_s = {step_s};
+  close(contender);
 }
 
 void Contest::attempt(Contender& contender) {
-  const double before_s = spent_s();
   if (!open(contender)) return;
-  // Starting what cannot end in time would leave it behind for nothing.
-  const double warm_s = spent_s() - before_s;
-  if (takes_too_long(contender, warm_s)) {
-    slow_s_ = warm_s;
-    contender.rough = true;
-    contender.samples_s = {warm_s};
-    close(contender);
-    return;
-  }
+  if (no_time_for_another(contender))
+    return leave_rough(contender, contender.first_s);
+  const bool alone = !best_s();
   if (!sample(contender)) return;
-  const double first_s = contender.samples_s.back();
-  if (first_s < kSampleSeconds && first_s > 0) {
+  const double step_s = contender.samples_s.back();
+  const bool many = contender.setting.on_cpu() && contender.setting.threads > 1;
+  if (alone && many && !contender.rescue && step_s > options_.seconds * kAbsurd)
+    return leave_rough(contender, step_s);
+  if (step_s < kSampleSeconds && step_s > 0) {
     contender.steps = std::min(
-        kMostSteps, static_cast<int>(std::ceil(kSampleSeconds / first_s)));
+        kMostSteps, static_cast<int>(std::ceil(kSampleSeconds / step_s)));
     contender.samples_s.clear();
     sample(contender);
   }

@@ -26,9 +26,9 @@ struct Contender {
   bool dropped = false; // clearly slower: not timed any more
   bool again = false; // had its second chance before it is dropped
   bool rescue = false; // tried because more threads take absurdly long
-  // True when only its first step is known, which was too long for a second
-  // one.
+  // True when a single step is known, which was too long for more of them.
   bool rough = false;
+  double first_s = 0; // what its first step took
   // Set when it can no longer win.
   std::optional<TrialVerdict> out;
   std::string why;
@@ -77,7 +77,8 @@ class Contest {
   bool perform(Contender& contender, const Body& body, double patience_s);
   void try_one(Contender& contender);
   void attempt(Contender& contender);
-  bool takes_too_long(const Contender& contender, double warm_s) const;
+  bool no_time_for_another(const Contender& contender) const;
+  void leave_rough(Contender& contender, double step_s);
   void sample_again(Contender& contender);
   bool open(Contender& contender);
   bool sample(Contender& contender);

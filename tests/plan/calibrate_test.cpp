@@ -141,6 +141,17 @@ TEST_F(Calibrate, TheFirstStepDoesNotCount) {
   EXPECT_EQ(measured().setting(), kMps);
 }
 
+// Finding out how much of a batch is measured takes seconds, and memory that a
+// program never had before takes more of them.
+TEST_F(Calibrate, WhatTheDefaultDoesBeforeItsSecondStepIsNotHeldAgainstIt) {
+  rig_->fitting_s = 2.5;
+  add(kReference, {.step_s = 0.1, .first_s = 1.9});
+  add(kLast, {.step_s = 0.2});
+  const Plan plan = measured(10);
+  EXPECT_EQ(plan.setting(), kReference);
+  EXPECT_NEAR(tried(plan, kReference).step_s.value_or(0), 0.1, 1e-9);
+}
+
 TEST_F(Calibrate, ClearlySlowerOnesAreTimedTwice) {
   add(kReference, {.step_s = 0.4});
   add(kLast, {.step_s = 0.1});

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "temper/plan/rig.h"
 #include "temper/plan/worker.h"
@@ -107,12 +108,14 @@ class FakeRig : public Rig {
     if (used_ + behaviour.memory > memory_)
       throw NoMemory("not enough for " + to_text(setting));
     used_ += behaviour.memory;
+    clock->pass(std::exchange(fitting_s, 0));
     ++opened[to_text(setting)];
     most_at_once = std::max(most_at_once, ++open_now_);
     return std::make_unique<FakeTrial>(*this, behaviour, to_text(setting));
   }
 
   std::map<std::string, Behaviour> behaviours; // by to_text(setting)
+  double fitting_s = 0; // what the first opening takes before it opens
   // What slows everything down, by the clock.
   std::function<double(double)> slowed = [](double) { return 1; };
   std::shared_ptr<FakeClock> clock = std::make_shared<FakeClock>();
