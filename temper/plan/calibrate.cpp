@@ -54,9 +54,20 @@ void sort_tried(std::vector<Tried>& tried) {
   });
 }
 
-// Nobody won: what is said in place of a measured reason.
-void fall_back(Plan& plan, const Candidates& candidates) {
-  const Setting& fallback = candidates.fallback;
+// Nobody won: the default for want of time, unless something is wrong with it.
+const Setting& best_unmeasured(const Plan& plan, const Candidates& candidates) {
+  for (const Tried& each : plan.tried)
+    if (each.setting == candidates.standard() &&
+        each.verdict != TrialVerdict::skipped)
+      return candidates.fallback;
+  return candidates.standard();
+}
+
+// What is said in place of a measured reason.
+void fall_back(
+    Plan& plan,
+    const Candidates& candidates,
+    const Setting& fallback) {
   for (Choice* choice :
        {&plan.device, &plan.layout, &plan.kernels, &plan.threads})
     if (choice->reason != kAsAsked)
@@ -96,8 +107,7 @@ Plan calibrate(
     return plan_unmeasured(candidates, "there is only one setting");
   Plan plan;
   plan.ruled_out = candidates.ruled_out;
-  Setting chosen = candidates.fallback;
-  bool decided = false;
+  std::optional<Setting> won;
   double spent_s = 0;
   {
     Contest contest(candidates, rig, options);
@@ -109,8 +119,7 @@ Plan calibrate(
     }
     contest.rounds();
     const Contender* winner = contest.winner();
-    decided = winner != nullptr;
-    if (winner) chosen = winner->setting;
+    if (winner) won = winner->setting;
     for (const Contender& each : contest.contenders())
       plan.tried.push_back(told(each, winner));
     spent_s = contest.spent_s();
@@ -119,8 +128,9 @@ Plan calibrate(
   plan.seconds = spent_s;
   plan.part = rig->part();
   sort_tried(plan.tried);
+  const Setting chosen = won ? *won : best_unmeasured(plan, candidates);
   explain(plan, chosen, candidates.asked);
-  if (!decided) fall_back(plan, candidates);
+  if (!won) fall_back(plan, candidates, chosen);
   warn_of_hung(plan);
   if (const std::string note = rig->note(); !note.empty())
     plan.warnings.push_back(note + ".");

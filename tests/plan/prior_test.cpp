@@ -47,6 +47,18 @@ TEST_F(Calibrate, APlanThatWasNotMeasuredTakesThePrior) {
   EXPECT_EQ(plan.kernels.reason, "default; the run is short");
 }
 
+TEST_F(Calibrate, APriorTooSlowToBeMeasuredIsTakenAndABrokenOneIsNot) {
+  add(kFused, {.step_s = 7});
+  add(kReference, {.step_s = 9});
+  candidates_.prior = kFused;
+  const Plan slow = measured();
+  EXPECT_EQ(slow.setting(), kFused);
+  EXPECT_THAT(
+      slow.warnings, Contains(HasSubstr("no setting could be measured")));
+  rig_->behaviours[to_text(kFused)].throws = true;
+  EXPECT_EQ(measured().setting(), kReference);
+}
+
 TEST_F(Calibrate, KernelsAreToldByTheirOwnerAndBringTheirLayout) {
   const Setting last{
       "cpu", Layout::channels_last, 4, Precision::fp32, Kernels::stock};

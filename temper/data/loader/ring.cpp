@@ -56,7 +56,7 @@ void Ring::restart(std::int64_t begin, std::int64_t end) {
     if (batch.buffer) spare_.push_back(std::move(batch.buffer));
   begin_ = begin;
   end_ = end;
-  given_back_ = taken_ = opened_ = 0;
+  given_back_ = taken_ = opened_ = woken_ = 0;
   limit_ = begin;
   stopped_ = false;
   open_batches();
@@ -83,7 +83,16 @@ void Ring::open_batches() {
     ++opened_;
   }
   limit_.store(begin_of(opened_), std::memory_order_release);
+  if (opened_ - woken_ >= std::max(1, depth_ / 2)) wake_producers();
+}
+
+void Ring::wake_producers() {
+  woken_ = opened_;
   room_.notify_all();
+}
+
+void Ring::wake_before_waiting() {
+  if (woken_ != opened_ && !has_next()) wake_producers();
 }
 
 bool Ring::over() const {
@@ -97,6 +106,7 @@ bool Ring::has_next() {
 
 bool Ring::ready(double seconds) {
   std::unique_lock lock(mutex_);
+  wake_before_waiting();
   return ready_.wait_for(lock, std::chrono::duration<double>(seconds), [&] {
     return over() || has_next();
   });
@@ -104,6 +114,7 @@ bool Ring::ready(double seconds) {
 
 RingBatch* Ring::take() {
   std::unique_lock lock(mutex_);
+  wake_before_waiting();
   ready_.wait(lock, [&] { return over() || has_next(); });
   if (over()) return nullptr;
   return &of(taken_++);

@@ -6,7 +6,9 @@
 // later ones wait. A batch is ready when as many samples are done as it has
 // slots, whoever did them and in whichever order. Buffers go from the batch
 // just given back to the one that opens: none is allocated while it runs,
-// unless the depth grows.
+// unless the depth grows. Producers that wait for room are woken when half of
+// the ring is free, or when the consumer would have to wait: waking a thread
+// costs as much as a small batch.
 // Private to data/loader.
 #pragma once
 
@@ -117,8 +119,11 @@ class Ring {
   std::int64_t begin_of(std::int64_t number) const {
     return begin_ + number * batch_;
   }
-  void open_batches(); // with the lock held
-  bool over() const; // with the lock held, as the next one
+  // With the lock held, all of these.
+  void open_batches();
+  void wake_producers();
+  void wake_before_waiting(); // the consumer
+  bool over() const;
   bool has_next();
 
   const SampleLayout layout_;
@@ -134,6 +139,7 @@ class Ring {
   std::int64_t given_back_ = 0; // batches; also the number of the oldest
   std::int64_t taken_ = 0;
   std::int64_t opened_ = 0;
+  std::int64_t woken_ = 0; // opened when producers were last woken
   std::vector<std::unique_ptr<BatchBuffer>> spare_;
   // Positions below it may be written; changes with the lock held.
   std::atomic<std::int64_t> limit_{0};

@@ -11,7 +11,18 @@
 namespace temper::data {
 namespace {
 
+// Batches made ahead at the beginning. Of small ones there are more, so that a
+// worker fills several each time it is woken.
 constexpr int kFirstDepth = 3;
+constexpr int kFirstDepthOfSmall = 32;
+constexpr std::uint64_t kBytesAhead = 1 << 20;
+
+int first_depth(std::uint64_t batch_bytes) {
+  const std::uint64_t fit =
+      kBytesAhead / std::max<std::uint64_t>(batch_bytes, 1);
+  return static_cast<int>(
+      std::clamp<std::uint64_t>(fit, kFirstDepth, kFirstDepthOfSmall));
+}
 
 void check_range(const char* option, int value, int most) {
   if (value < 0 || value > most)
@@ -50,7 +61,8 @@ Tuning start_single(const TuneLimits& limits, const LoaderOptions& options) {
 
 Tuning start_tuning(const TuneLimits& limits, const LoaderOptions& options) {
   Tuning wanted{
-      std::clamp(options.cores / 2, 1, limits.most_workers), kFirstDepth};
+      std::clamp(options.cores / 2, 1, limits.most_workers),
+      first_depth(limits.batch_bytes)};
   if (limits.fixed_workers) wanted.workers = options.workers;
   if (limits.fixed_depth) wanted.depth = options.depth;
   return fit_budget(wanted, limits);

@@ -147,8 +147,9 @@ struct ScratchRuns {
     return beside;
   }
 
-  // A batch of large images may take longer than all the seconds there are: as
-  // many samples of it are measured as let a step fit several times.
+  // A batch of large images may take longer than all the seconds there are, or
+  // more memory than the run: as many samples of it are measured as let a step
+  // fit several times.
   void fit_into(double seconds) {
     constexpr double kSteps = 24;
     constexpr int kFew = 4;
@@ -156,13 +157,13 @@ struct ScratchRuns {
     const int whole = batch(layout).size;
     whole_samples = whole;
     if (whole <= kFew) return;
-    const int in_time =
-        plan::samples_in_time(whole, kFew, seconds / kSteps, [&](int samples) {
+    const int in_memory = std::max(kFew, fit_into_memory(whole));
+    const int in_time = plan::samples_in_time(
+        in_memory, kFew, seconds / kSteps, [&](int samples) {
           return plain_step_s(samples);
         });
-    const int in_memory = std::max(kFew, fit_into_memory(whole));
-    measure_with(std::min(in_time, in_memory));
-    if (in_time < whole)
+    measure_with(in_time);
+    if (in_time < in_memory)
       note =
           cat("a step of this model takes long: ",
               most_samples,

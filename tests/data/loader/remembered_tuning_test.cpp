@@ -16,6 +16,9 @@ using tests::write_bytes;
 constexpr int kTunedBatch = 16;
 constexpr std::uint64_t kTunedSampleBytes = 4 * 4 * 3 * sizeof(float);
 
+// Without a memory: of small batches many are made ahead.
+constexpr Tuning kFresh{4, 32};
+
 class RememberedTuning : public testing::Test {
  protected:
   LoaderOptions options() const {
@@ -57,7 +60,7 @@ TEST_F(RememberedTuning, IsWhereTheFirstEpochBegins) {
   save_tuning(file_, key(), {2, 5});
   Loader loader(source_, nullptr, options());
   EXPECT_EQ(loader.stats().workers, 4) << "memory is planned for without it";
-  EXPECT_EQ(loader.stats().depth, 3);
+  EXPECT_EQ(loader.stats().depth, kFresh.depth);
   loader.start(0);
   EXPECT_EQ(loader.stats().workers, 2);
   EXPECT_EQ(loader.stats().depth, 5);
@@ -81,23 +84,22 @@ TEST_F(RememberedTuning, IsWrittenWhenTheLoaderHasSettled) {
 
 TEST_F(RememberedTuning, IsDroppedOnAnotherMachineAndWithOtherData) {
   save_tuning(file_, key(), {2, 5});
-  const Tuning fresh{4, 3};
   EXPECT_EQ(begun(source_, options()), (Tuning{2, 5}));
   const auto edited = std::make_shared<MadeSource>(400, 4);
   ++edited->print;
-  EXPECT_EQ(begun(edited, options()), fresh);
+  EXPECT_EQ(begun(edited, options()), kFresh);
   LoaderOptions other = options();
   other.machine_key = "another";
-  EXPECT_EQ(begun(source_, other), fresh);
+  EXPECT_EQ(begun(source_, other), kFresh);
   other = options();
   other.batch = 32;
-  EXPECT_EQ(begun(source_, other), fresh);
+  EXPECT_EQ(begun(source_, other), kFresh);
   other = options();
   other.element = Element::u8;
-  EXPECT_EQ(begun(source_, other), fresh);
+  EXPECT_EQ(begun(source_, other), kFresh);
   other = options();
   other.autotune = false;
-  EXPECT_EQ(begun(source_, other), fresh);
+  EXPECT_EQ(begun(source_, other), kFresh);
 }
 
 TEST_F(RememberedTuning, StaysWithinWhatThisRunMayUse) {
@@ -132,7 +134,7 @@ TEST_F(RememberedTuning, ChangesNoBatch) {
 
 TEST_F(RememberedTuning, ADamagedFileCostsNothingButTheTuning) {
   folder_.write("cache/loader.json", "{\"");
-  EXPECT_EQ(begun(source_, options()), (Tuning{4, 3}));
+  EXPECT_EQ(begun(source_, options()), kFresh);
 }
 
 } // namespace

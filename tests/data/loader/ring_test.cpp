@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <set>
 #include <stdexcept>
 #include <thread>
@@ -103,6 +104,25 @@ TEST_F(RingOfBatches, ProducersWaitForTheBatchThatIsGivenBack) {
   ring_.give_back();
   producer.join();
   EXPECT_TRUE(after) << "it wrote into a batch that was in use";
+}
+
+class DeepRing : public RingOfBatches {
+ protected:
+  DeepRing() : RingOfBatches(8) {}
+};
+
+// Others are woken for half of the ring only.
+TEST_F(DeepRing, AConsumerThatWouldWaitWakesProducers) {
+  ring_.restart(0, kNoEnd);
+  fill(0, 8 * kRingBatch);
+  std::thread producer([&] { fill(8 * kRingBatch, 9 * kRingBatch); });
+  ring_.take();
+  ring_.give_back();
+  for (int i = 0; i < 7; ++i)
+    ring_.take();
+  EXPECT_EQ(ring_.take()->begin, 8 * kRingBatch);
+  producer.join();
+  ring_.stop();
 }
 
 TEST_F(RingOfBatches, ManyBatchesUseAFewBuffers) {

@@ -159,14 +159,20 @@ TEST_F(Budgets, FusedKernelsAreUsedBeforeABatchIsCut) {
 }
 
 // Settings are compared, and gradients with float64's, in no more memory than
-// the run takes itself; LibTorch's operators take twice as much.
-TEST_F(Budgets, PlanningTakesNoMoreMemoryThanTheRun) {
-  config_.data.source = "synthetic:images=6400,size=128,classes=4";
+// the run takes itself; LibTorch's operators take twice as much. So are the
+// steps that tell how much of a batch there is time for.
+class PlanningMemory : public Budgets {
+ protected:
+  void holds(int size, int batch, double seconds);
+};
+
+void PlanningMemory::holds(int size, int batch, double seconds) {
+  config_.data.source = cat("synthetic:images=6400,size=", size, ",classes=4");
   config_.model.width = 0.5;
-  config_.train.batch = 64;
+  config_.train.batch = batch;
   config_.train.max_steps = 100;
   config_.layout = "auto";
-  config_.plan.seconds = 15;
+  config_.plan.seconds = seconds;
   memory::install_cpu_allocator();
   memory::trim_cpu_pool();
   const std::uint64_t before = memory::cpu_usage().live_bytes;
@@ -177,6 +183,14 @@ TEST_F(Budgets, PlanningTakesNoMoreMemoryThanTheRun) {
   ASSERT_EQ(plan.settings.kernels.value, "fused");
   RecordProperty("planning", cat(peak, " of ", plan.forecast.peak_bytes));
   EXPECT_LT(peak, plan.forecast.peak_bytes * 11 / 10);
+}
+
+TEST_F(PlanningMemory, IsNoMoreThanTheRuns) {
+  holds(128, 64, 15);
+}
+
+TEST_F(PlanningMemory, IsNoMoreThanTheRunsWhereTimeIsShort) {
+  holds(256, 16, 0.5);
 }
 
 // Ordinary memory, which the CPU's allocator does not see: as much as two good
