@@ -4,7 +4,7 @@
 namespace temper::train {
 
 std::string bottleneck(const Outcome& outcome, const RunOverview& plan) {
-  // What took less is not worth an advice.
+  // A wait that took less is not worth an advice.
   constexpr double kWorthIt_s = 5;
   const auto part_of_run = [&](double seconds) {
     return outcome.seconds > 0 ? seconds / outcome.seconds : 0;

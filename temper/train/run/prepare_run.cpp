@@ -148,7 +148,7 @@ config::Config with_size_that_fits(
   return config;
 }
 
-// What the plan asks of the forecast, where there is a graph and a CPU.
+// Lets the plan ask the forecast, where there is a graph and a CPU.
 void let_it_forecast(
     const RunRequest& request,
     const RunParts& parts,

@@ -32,7 +32,7 @@
 namespace temper::train {
 namespace {
 
-// What ended the run is worth more than that its journal's disk is full, too.
+// The error that ended the run is worth more than one of the journal's disk.
 void sync_if_it_can(journal::Journal& journal) {
   try {
     journal.sync();
@@ -344,7 +344,7 @@ void Run::train() {
   }
 }
 
-// What is in memory is lost, but the checkpoint is whole.
+// The state in memory is lost, but the checkpoint is whole.
 void Run::stopped_half_way(const HalfDone& error) {
   log::warn(cat(error.what(), " ", error.hint()));
   result_.outcome.ending = Ending::kStopped;
