@@ -1,4 +1,4 @@
-// What recycling CPU blocks saves: real training steps, alternately with the
+// The saving of recycled CPU blocks: real training steps, alternately with the
 // pool and without it, which is what LibTorch does by itself. CPU time and page
 // faults of the process, so that a busy machine does not matter.
 #include <sys/resource.h>

@@ -1,7 +1,7 @@
-// What saving costs a run, in CPU time, which a busy machine does not distort:
-// for states of several sizes, what the training thread spends on the copy as a
-// part of a minute, what the writing thread does beside it, and both as a part
-// of what all cores do in a minute.
+// The cost of saving to a run, in CPU time, which a busy machine does not
+// distort: for states of several sizes, what the training thread spends on the
+// copy as a part of a minute, what the writing thread does beside it, and both
+// as a part of what all cores do in a minute.
 //   temper_bench_checkpoint [FOLDER]
 #include <time.h>
 
@@ -39,7 +39,7 @@ Snapshot state_of(std::size_t bytes) {
   return made;
 }
 
-// As an engine captures: every tensor into memory of its own.
+// A copy as an engine makes it: every tensor in memory of its own.
 Snapshot copy_of(const Snapshot& from) {
   Snapshot made;
   for (const auto& [name, tensor] : from.tensors) {

@@ -1,4 +1,4 @@
-// What interpreting a graph costs over calling the same layers by hand:
+// The cost of interpreting a graph over calling the same layers by hand:
 // ResNet-18 from the zoo on the executor, and as torch::nn modules, at batch 1,
 // where the share of the calls is largest.
 //
@@ -100,7 +100,8 @@ void compare(std::int64_t side, bool backward, int rounds) {
   std::vector<double> theirs;
   std::vector<double> ratios;
   for (int round = 0; round < rounds; ++round) {
-    // Who goes first changes: a machine that slows down favours neither.
+    // They take turns at going first: a machine that slows down favours
+    // neither.
     if (round % 2 == 0) {
       ours.push_back(seconds_of(pair.ours, times));
       theirs.push_back(seconds_of(pair.theirs, times));

@@ -3,7 +3,7 @@
 //
 //   make bench-loader       or: temper_bench_loader [ROUNDS]
 //
-// What is compared is images per core-second: CPU time of all threads and
+// Images per core-second are compared: CPU time of all threads and
 // processes, because the wall clock of a shared machine says nothing. Each
 // round runs everything once, in turn; the median of the rounds counts. One
 // worker each, which is where Python spends least CPU on an image. The wall

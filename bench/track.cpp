@@ -1,4 +1,4 @@
-// What tracking costs: a million points into SQLite, and the share of a
+// The cost of tracking: a million points into SQLite, and the share of a
 // training step that a follower takes. Prints both. make bench-track
 #include <sys/resource.h>
 #include <time.h>
@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 using namespace temper;
 using Clock = std::chrono::steady_clock;
 
-// Of all threads: what a follower takes, it takes from training.
+// CPU time of all threads: a follower takes its share from training.
 double cpu_s() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -43,7 +43,7 @@ double clock_s(clockid_t clock) {
       static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-// Of all threads but this one.
+// CPU time of all threads but this one.
 double others_cpu_s() {
   return clock_s(CLOCK_PROCESS_CPUTIME_ID) - clock_s(CLOCK_THREAD_CPUTIME_ID);
 }
@@ -96,7 +96,7 @@ void million_points(const fs::path& folder) {
       cpu_s() - cpu);
 }
 
-// As much arithmetic as a small network's step, always the same.
+// The arithmetic of a small network's step, always the same.
 double busy_work(std::int64_t rounds) {
   double sum = 0;
   for (std::int64_t round = 0; round < rounds; ++round)

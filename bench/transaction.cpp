@@ -1,4 +1,4 @@
-// What it costs that a step can be taken back, and what an update costs with
+// The cost of steps that can be taken back, and what an update costs with
 // the kernels that cannot fail half way against LibTorch's operators.
 //
 //   make bench-transaction    or: temper_bench_transaction [ROUNDS]
@@ -115,7 +115,7 @@ void transaction(const std::string& name, int rounds) {
   std::fflush(stdout);
 }
 
-// What an update does beside moving parameters, on MobileNetV2's 158 tensors:
+// The work of an update beside moving parameters, on MobileNetV2's 158 tensors:
 // ours in one pass each, and LibTorch's operators tensor by tensor.
 void around_update(int rounds) {
   const auto module = std::make_shared<model::GraphModule>(

@@ -1,4 +1,4 @@
-// What a fuzz target is: one function that eats any bytes, and a few inputs to
+// A fuzz target: one function that eats any bytes, and a few inputs to
 // begin with. libFuzzer calls the first; replay_main.cpp, for compilers without
 // it, calls both.
 #pragma once

@@ -240,8 +240,10 @@ def main():
     for make in jpegs(rgb), pngs(rgb, array), webps(rgb), bmps(rgb, array), pnms(rgb, array):
         for name, data in make:
             data = bytes(data)
-            (OUT / name).write_bytes(data)
-            expected["files"][name] = answer(io.BytesIO(data))
+            path = OUT / name.split("_")[0] / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(data)
+            expected["files"][str(path.relative_to(OUT))] = answer(io.BytesIO(data))
     (OUT / "expected.json").write_text(json.dumps(expected, indent=1) + "\n")
     if len(sys.argv) > 1:
         photos = pathlib.Path(sys.argv[1])

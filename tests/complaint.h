@@ -1,4 +1,4 @@
-// What an Error says, for the tests of messages.
+// The words of an Error, for the tests of messages.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace temper::tests {
 
-// What and hint of the Error that `work` ends with; "" when it does not.
+// The message and hint of the Error that `work` ends with; "" when it does not.
 template <class Work>
 std::string complaint(const Work& work) {
   try {

@@ -19,7 +19,7 @@ inline bool emulated() {
   return !kEmulator.empty();
 }
 
-// What stands before a program of ours on the command line.
+// The words before a program of ours on the command line.
 inline std::vector<std::string> before_program() {
   std::vector<std::string> words = leash();
   if (emulated())

@@ -67,7 +67,7 @@ class Store {
 
   std::uint64_t next_number();
   void settle();
-  void place(std::int64_t update);
+  void publish(std::int64_t update);
   void point_to(const Snapshot& newest) const;
   const Known& known(std::int64_t update);
   void remove_old();

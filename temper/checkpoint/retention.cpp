@@ -17,7 +17,7 @@ std::vector<std::int64_t> to_remove(
   for (const Candidate& each : all)
     if (each.good && each.score && std::isfinite(*each.score))
       judged.push_back(each);
-  // Of two equally good ones the earlier counts, as the run itself counts.
+  // The earlier of two equally good ones counts, as the run itself counts.
   std::stable_sort(
       judged.begin(), judged.end(), [](const auto& one, const auto& other) {
         return *one.score > *other.score;

@@ -126,9 +126,9 @@ void Store::save(const Snapshot& snapshot) {
   try {
     make_folder(building);
     write_snapshot(snapshot, next_number(), building);
-    place(snapshot.update);
+    publish(snapshot.update);
   } catch (...) {
-    // What cannot be used only takes room, which may be what is missing.
+    // A useless folder only takes room, which may be what is missing.
     std::error_code ignored;
     fs::remove_all(building, ignored);
     const fs::path place = folder_ / folder_name(snapshot.update);
@@ -185,7 +185,7 @@ void Store::settle() {
 
 // From its building place to its name. One of the same update, as after a
 // resume, steps aside and goes only when the new name is on disk.
-void Store::place(std::int64_t update) {
+void Store::publish(std::int64_t update) {
   const fs::path final_place = folder_ / folder_name(update);
   const fs::path earlier = folder_ / earlier_name(update);
   const bool again = fs::exists(final_place);

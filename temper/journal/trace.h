@@ -4,7 +4,7 @@
 // beside them; a mark for whatever went wrong; speed, waiting and memory as
 // curves. Only what the journal holds: nothing is measured here.
 //
-// What ends is told when it has ended, with the seconds it took, so a span
+// An event is told when it has ended, with the seconds it took, so a span
 // begins that long before its line. Clocks that were set meanwhile must not
 // make spans overlap: one begins where the one before ended at the earliest,
 // and its own seconds stand among its arguments.

@@ -171,7 +171,7 @@ void across_by_fours(const ResampleWeights& weights, const Rows& rows) {
   const hn::FixedTag<std::uint8_t, 16> block;
   HWY_ALIGN std::uint8_t pixels[16 * kRows];
   std::size_t i = 0;
-  // What has no meaning is overwritten by the next four.
+  // Bytes without a meaning are overwritten by the next four.
   for (; 3 * i + 16 <= 3 * width; i += 4) {
     hn::Store(four_pixels<kOnePair>(line, i), Bytes(), pixels);
     for (std::size_t r = 0; r < kRows; ++r) {

@@ -25,8 +25,8 @@ constexpr int kMostFrames = 96;
 constexpr int kOwnFrames = 2; // the handler and the way into it
 constexpr std::chrono::seconds kPatience{1};
 
-// What the handler writes. A thread that answers late finds another asked for
-// and leaves it alone.
+// The page that the handler writes. A thread that answers late finds another
+// asked for and leaves it alone.
 std::atomic<ThreadId> asked{0};
 std::atomic<int> answered{-1};
 std::array<void*, kMostFrames> frames;

@@ -49,7 +49,7 @@ void offer_system(Least& least, const BudgetRequest& request) {
         *memory.limit_bytes,
         memory.limit_source == "RLIMIT_AS" ? kShareOfAddresses : kShareOfMemory,
         cat("that ", memory.limit_source, " allows"));
-  // What this process has already counts as free: it is about to use it.
+  // Memory that this process has already counts as free: it is about to use it.
   if (request.now.available_bytes > 0)
     least.offer(
         request.now.available_bytes + request.now.rss_bytes,

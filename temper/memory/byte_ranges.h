@@ -1,5 +1,6 @@
 // A set of addresses as ranges that do not touch. Used by the heap to know
-// which of its memory was ever written to. Private to memory.
+// which of its memory was ever written to.
+// Private to memory.
 #pragma once
 
 #include <cstddef>

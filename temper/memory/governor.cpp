@@ -228,7 +228,7 @@ std::string Governor::state() const {
   for (const Level& level : levels_)
     if (level.failures > 0)
       failures[std::to_string(level.samples)] = level.failures;
-  // What the machine was like is not part of it: an undisturbed run has the
+  // The machine at that time is not part of it: an undisturbed run has the
   // same state everywhere.
   return nlohmann::json{
       {"batch", options_.batch},
@@ -240,7 +240,7 @@ std::string Governor::state() const {
       .dump();
 }
 
-// What is not there or does not fit is left as it is: sizes are a matter of
+// A field that is absent or does not fit changes nothing: sizes are a matter of
 // what fits, and another config or machine has others.
 void Governor::restore(const std::string& state) {
   if (state.empty()) return;

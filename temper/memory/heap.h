@@ -3,7 +3,8 @@
 // piece it fits into. A step of training takes and gives back the same blocks
 // each time, so that its blocks come to lie where they lay before and no more
 // pages are touched than the most that was held at once, and little beside. Not
-// thread-safe: used by BlockPool. Private to memory.
+// thread-safe: used by BlockPool.
+// Private to memory.
 #pragma once
 
 #include <cstddef>

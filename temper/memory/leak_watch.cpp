@@ -15,7 +15,7 @@ constexpr std::size_t kMostPoints = 64;
 // Growth below this is an allocator's, a thread's or a log's.
 constexpr double kLeastGrowth = 64.0 * 1024 * 1024;
 constexpr double kLeastPart = 0.05;
-// Of all pairs of points, so many must rise: steady growth, not a step.
+// The share of all pairs of points that must rise: steady growth, not a step.
 constexpr double kSteady = 0.9;
 constexpr double kRestartPart = 0.25; // of the budget
 

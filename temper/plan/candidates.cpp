@@ -141,7 +141,7 @@ constexpr Precision kPrecisions[] = {
     Precision::bf16,
     Precision::fp16};
 
-// What is asked for, or all there are.
+// The choice that is asked for, or all there are.
 template <class Enum, std::size_t N>
 std::vector<Enum> choices(std::optional<Enum> asked, const Enum (&all)[N]) {
   if (asked) return {*asked};

@@ -118,7 +118,7 @@ Setting Plan::setting() const {
   Setting setting;
   setting.device = device.value;
   setting.threads = static_cast<int>(*count);
-  // What nobody chose is as a setting has it.
+  // A field that nobody chose is as a new setting has it.
   if (!layout.value.empty()) {
     const auto known = config::layout_from_text(layout.value);
     check(known.has_value(), "a plan's layout is one");

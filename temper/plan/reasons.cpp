@@ -59,7 +59,7 @@ const Tried* rival(
   for (const Tried& each : plan.tried) {
     if (field.value(each.setting) == field.value(chosen) || !counts(each))
       continue;
-    // What another device does with a layout says nothing about this one.
+    // Another device's times with a layout say nothing about this one.
     if (!at_its_best && each.setting.device != chosen.device) continue;
     // Each kind of kernels has a layout of its own that suits it.
     if (field.choice == &Plan::layout && each.setting.kernels != chosen.kernels)

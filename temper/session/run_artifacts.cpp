@@ -43,7 +43,7 @@ std::string write_confusion(
   if (sums.confusion.empty()) return "";
   write_picture(
       result.directory.artifacts() / name,
-      confusion_picture(sums, result.plan.classes));
+      confusion_picture(sums, result.overview.classes));
   return cat("artifacts/", name);
 }
 
@@ -102,7 +102,7 @@ std::string write_predictions(
   const auto data = train::open_data(
       config, current_environment(), 0, false, nullptr, open_own);
   const auto picture =
-      predictions_picture(trained, data, result.plan.forecast.at_once);
+      predictions_picture(trained, data, result.overview.forecast.at_once);
   if (!picture) return "";
   write_picture(
       result.directory.artifacts() / "sample_predictions.png", *picture);

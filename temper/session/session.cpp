@@ -63,12 +63,12 @@ class Session::Watch : public train::RunObserver {
   }
   void started(
       const journal::RunDirectory& directory,
-      const train::RunOverview& plan,
+      const train::RunOverview& overview,
       const config::Config& config) override {
     config_ = config;
     // A parent does it: it is there when this process is not.
     if (!session_.supervised()) session_.tracked_.begin(directory, config);
-    observer_.started(directory, plan, config);
+    observer_.started(directory, overview, config);
   }
   void event(const journal::Event& event) override {
     session_.side_.see(event);

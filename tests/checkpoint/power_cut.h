@@ -1,4 +1,4 @@
-// What a power cut may leave of a folder: from the system calls that
+// The remains of a folder after a power cut: from the system calls that
 // crash_shim.cpp recorded, the folder as a disk may hold it. What was synced is
 // there. Of what was not, any subset is: a write may be missing or torn, a name
 // may be missing, still the old one, or lead to an empty file.

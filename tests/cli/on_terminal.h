@@ -58,7 +58,7 @@ class OnTerminal {
     size.ws_row = 50;
     ::ioctl(terminal_.get(), TIOCSWINSZ, &size);
   }
-  // What was written since the last time; waits for something, at most so long.
+  // The text written since the last time; waits for something, at most so long.
   std::string read(std::chrono::milliseconds within) {
     pollfd asked{terminal_.get(), POLLIN, 0};
     if (::poll(&asked, 1, static_cast<int>(within.count())) <= 0) return "";

@@ -142,7 +142,7 @@ struct SmallRun {
       if (event.kind == kind) found.push_back(event);
     return found;
   }
-  // Of all epochs.
+  // The values of all epochs.
   std::string metrics() const {
     std::string all;
     for (const auto& event : events("epoch"))

@@ -47,8 +47,8 @@ bool same(const Program& a, const Program& b);
 // A copy that shares no bytes, so that writing over shared ones would show.
 Program deep_copy(const Program& program);
 
-// What holds of every pass: the result validates, the argument is as it was,
-// the report is one line.
+// Checks that hold of every pass: the result validates, the argument is as it
+// was, the report is one line.
 Passed checked(
     const std::function<Passed(const Program&)>& pass,
     const Program& program);

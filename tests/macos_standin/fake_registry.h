@@ -12,7 +12,7 @@ int live_objects(); // Core Foundation objects not yet released
 int live_handles(); // IOKit objects not yet released
 int live_devices(); // Metal devices not yet released
 
-// As if the GPUs were unplugged: their statistics are gone.
+// The GPUs seem to be unplugged: their statistics are gone.
 void unplug_gpus(bool unplugged);
 
 } // namespace temper::fake

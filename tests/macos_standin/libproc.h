@@ -10,7 +10,7 @@ struct proc_fdinfo {
   uint32_t proc_fdtype;
 };
 
-// Of sys/resource.h, which libproc.h includes there; the fields in use.
+// A part of sys/resource.h, which libproc.h includes there; the fields in use.
 #define RUSAGE_INFO_V2 2
 typedef void* rusage_info_t;
 struct rusage_info_v2 {

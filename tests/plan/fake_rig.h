@@ -34,7 +34,7 @@ class FakeClock {
   double now_s_ = 100;
 };
 
-// What hangs waits here until the test lets it go.
+// A trial that hangs waits here until the test lets it go.
 class Gate {
  public:
   void wait() {
@@ -116,7 +116,7 @@ class FakeRig : public Rig {
 
   std::map<std::string, Behaviour> behaviours; // by to_text(setting)
   double fitting_s = 0; // what the first opening takes before it opens
-  // What slows everything down, by the clock.
+  // The factor that slows everything down, by the clock.
   std::function<double(double)> slowed = [](double) { return 1; };
   std::shared_ptr<FakeClock> clock = std::make_shared<FakeClock>();
   std::shared_ptr<Gate> gate = std::make_shared<Gate>();

@@ -1,5 +1,5 @@
-// What a file declares at the level of its namespaces. A reader of tokens, not
-// of C++: it knows as much of the language as this tree uses.
+// The names that a file declares at the level of its namespaces. A reader of
+// tokens, not of C++: it knows as much of the language as this tree uses.
 #pragma once
 
 #include <string>

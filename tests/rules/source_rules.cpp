@@ -219,7 +219,6 @@ std::vector<std::string> broken_comments(const SourceFile& file) {
   static const std::regex fragment(
       R"(^\s*// *(Of|And|As|What|Who|Whom|Whose|Nothing)\b)");
   std::vector<std::string> broken;
-  if (!file.path.ends_with(".h")) return broken;
   std::istringstream lines(without_raw_strings(file.text));
   bool inside = false;
   int number = 0;
@@ -256,7 +255,15 @@ std::vector<std::string> broken_privacy(const std::vector<SourceFile>& tree) {
     const std::string opening =
         cat("\n", file.text.substr(0, file.text.find("#pragma once")));
     std::smatch match;
-    if (!std::regex_search(opening, match, mark)) continue;
+    if (!std::regex_search(opening, match, mark)) {
+      if (opening.find("Private") != std::string::npos)
+        broken.push_back(
+            cat("temper/",
+                file.path,
+                ": a private header says so on a line of its own: \"// Private "
+                "to room/corner.\""));
+      continue;
+    }
     private_to[file.path] = match[1];
     if (!place_of(file.path).is_in(match[1]))
       broken.push_back(

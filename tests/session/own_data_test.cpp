@@ -39,9 +39,9 @@ class OwnDataTest : public CountingRun {
 TEST_F(OwnDataTest, ItIsDividedFittedAndNamedInTheRunsConfig) {
   const RunResult result = run(request_);
   EXPECT_EQ(result.outcome.ending, Ending::kDone);
-  EXPECT_EQ(result.plan.source, "own:spirals");
-  EXPECT_EQ(result.plan.train_samples + result.plan.val_samples, 64);
-  EXPECT_EQ(result.plan.val_samples, 6);
+  EXPECT_EQ(result.overview.source, "own:spirals");
+  EXPECT_EQ(result.overview.train_samples + result.overview.val_samples, 64);
+  EXPECT_EQ(result.overview.val_samples, 6);
   EXPECT_EQ(
       config::load(directory().config(), {}).config.data.source, "own:spirals");
   EXPECT_THAT(
@@ -59,9 +59,9 @@ TEST_F(OwnDataTest, APartOfItsOwnIsValidatedAndAnotherTestedOn) {
     return own;
   };
   const RunResult result = run(request_);
-  EXPECT_EQ(result.plan.train_samples, 64);
-  EXPECT_EQ(result.plan.val_samples, 10);
-  EXPECT_EQ(result.plan.test_samples, 12);
+  EXPECT_EQ(result.overview.train_samples, 64);
+  EXPECT_EQ(result.overview.val_samples, 10);
+  EXPECT_EQ(result.overview.test_samples, 12);
 }
 
 TEST_F(OwnDataTest, ARunGoesOnWithItAndRefusesOtherData) {

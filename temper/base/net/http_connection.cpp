@@ -129,7 +129,7 @@ void set_trust(CURL* curl, const HttpTrust& trust) {
   curl_easy_setopt(curl, CURLOPT_SSLKEY, certificate.c_str());
 }
 
-// What is asked for, and what is sent.
+// Sets the range that is asked for, and the body that is sent.
 void set_contents(CURL* curl, const HttpRequest& request) {
   if (request.offset > 0) // libcurl keeps a copy
     curl_easy_setopt(curl, CURLOPT_RANGE, cat(request.offset, "-").c_str());

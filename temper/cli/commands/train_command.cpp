@@ -174,17 +174,17 @@ class TrainCommand : public Command {
     request.machine = machine;
     request.version = version_line();
     request.observer = &measuring;
-    const auto plan = train::plan_run(request);
+    const auto overview = train::plan_run(request);
     console.print(
         (console.verbose() ? config::to_toml(config)
                            : config::changed_toml(config)) +
-        "\n" + plan_text(plan, config, console.width(), false) + "\n" +
-        plan::to_text(plan.settings, console.width()) + "\n" +
-        memory::to_text(plan.forecast) +
-        (plan.parameters.empty()
+        "\n" + start_table(overview, config, console.width(), false) + "\n" +
+        plan::to_text(overview.settings, console.width()) + "\n" +
+        memory::to_text(overview.forecast) +
+        (overview.parameters.empty()
              ? ""
-             : "\n" + train::to_text(plan.parameters, config)) +
-        (plan.fit ? "\n" + train::to_text(*plan.fit) : ""));
+             : "\n" + train::to_text(overview.parameters, config)) +
+        (overview.fit ? "\n" + train::to_text(*overview.fit) : ""));
     return kDone;
   }
 

@@ -63,9 +63,9 @@ void TrainerScreen::opening_directory() {
 
 void TrainerScreen::started(
     const journal::RunDirectory&,
-    const train::RunOverview& plan,
+    const train::RunOverview& overview,
     const config::Config& config) {
-  view_.start(plan, config);
+  view_.start(overview, config);
 }
 
 void TrainerScreen::event(const journal::Event& event) {

@@ -34,7 +34,7 @@ class TrainerScreen : public train::RunObserver {
   void opening_directory() override;
   void started(
       const journal::RunDirectory& directory,
-      const train::RunOverview& plan,
+      const train::RunOverview& overview,
       const config::Config& config) override;
   void event(const journal::Event& event) override;
   void step(const train::Glimpse& glimpse) override;

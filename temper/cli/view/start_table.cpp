@@ -20,27 +20,29 @@ std::string model_text(const train::EngineFacts& engine) {
           : cat(", ", count_text(engine.trainable), " of them trained"));
 }
 
-std::string data_text(const train::RunOverview& plan) {
-  const std::string noun = noun_for(plan);
-  const std::string shape = plan.input_shape.empty()
+std::string data_text(const train::RunOverview& overview) {
+  const std::string noun = noun_for(overview);
+  const std::string shape = overview.input_shape.empty()
       ? ""
-      : cat(" of ", numbers_text(plan.input_shape, " x "));
+      : cat(" of ", numbers_text(overview.input_shape, " x "));
   return cat(
-      plan.source,
+      overview.source,
       ": ",
-      plan.train_samples > 0 ? cat(count_text(plan.train_samples),
-                                   " ",
-                                   noun,
-                                   shape,
-                                   " to train on")
-                             : cat("a stream of ", noun, shape),
-      plan.val_samples > 0
-          ? cat(", ", count_text(plan.val_samples), " to validate")
+      overview.train_samples > 0 ? cat(count_text(overview.train_samples),
+                                       " ",
+                                       noun,
+                                       shape,
+                                       " to train on")
+                                 : cat("a stream of ", noun, shape),
+      overview.val_samples > 0
+          ? cat(", ", count_text(overview.val_samples), " to validate")
           : ", nothing to validate on",
-      plan.test_samples > 0
-          ? cat(", ", count_text(plan.test_samples), " to test")
+      overview.test_samples > 0
+          ? cat(", ", count_text(overview.test_samples), " to test")
           : "",
-      plan.classes.empty() ? "" : cat(", ", plan.classes.size(), " classes"));
+      overview.classes.empty()
+          ? ""
+          : cat(", ", overview.classes.size(), " classes"));
 }
 
 std::string training_text(
@@ -64,15 +66,16 @@ std::string training_text(
 }
 
 std::string batch_text(
-    const train::RunOverview& plan,
+    const train::RunOverview& overview,
     const config::Config& config) {
   return cat(
       config.train.batch * config.train.accumulate,
-      plan.updates_per_epoch > 0 ? cat(", ",
-                                       plural(plan.updates_per_epoch, "update"),
-                                       " an epoch, ",
-                                       plural(config.train.epochs, "epoch"))
-                                 : "");
+      overview.updates_per_epoch > 0
+          ? cat(", ",
+                plural(overview.updates_per_epoch, "update"),
+                " an epoch, ",
+                plural(config.train.epochs, "epoch"))
+          : "");
 }
 
 std::string memory_text(const memory::Forecast& forecast) {
@@ -93,8 +96,8 @@ std::string memory_text(const memory::Forecast& forecast) {
 
 } // namespace
 
-std::string noun_for(const train::RunOverview& plan) {
-  return plan.input_shape.size() == 3 ? "images" : "samples";
+std::string noun_for(const train::RunOverview& overview) {
+  return overview.input_shape.size() == 3 ? "images" : "samples";
 }
 
 std::string
@@ -114,8 +117,8 @@ named_row(const std::string& name, const std::string& value, int width) {
       "\n");
 }
 
-std::string plan_text(
-    const train::RunOverview& plan,
+std::string start_table(
+    const train::RunOverview& overview,
     const config::Config& config,
     int width,
     bool details) {
@@ -123,21 +126,22 @@ std::string plan_text(
   const auto row = [&](const std::string& name, const std::string& value) {
     out += named_row(name, value, width);
   };
-  row("model", model_text(plan.engine));
-  row("data", data_text(plan));
-  row("training", training_text(plan.engine, config));
-  row("batch", batch_text(plan, config));
-  for (const auto& [name, value] : plan::start_rows(plan.settings, details))
+  row("model", model_text(overview.engine));
+  row("data", data_text(overview));
+  row("training", training_text(overview.engine, config));
+  row("batch", batch_text(overview, config));
+  for (const auto& [name, value] : plan::start_rows(overview.settings, details))
     row(name, value);
-  if (details && !plan.kernels.fused.empty()) row("fused", plan.kernels.fused);
-  if (details || plan.kernels.any_threads)
-    row("bits", train::bits_text(plan.kernels));
-  const memory::Forecast& forecast = plan.forecast;
+  if (details && !overview.kernels.fused.empty())
+    row("fused", overview.kernels.fused);
+  if (details || overview.kernels.any_threads)
+    row("bits", train::bits_text(overview.kernels));
+  const memory::Forecast& forecast = overview.forecast;
   if (forecast.peak_bytes > 0) row("memory", memory_text(forecast));
   if (forecast.at_once > 0 && forecast.at_once < forecast.batch &&
-      plan.engine.batch_norms > 0 && config.model.bn_group <= 1)
+      overview.engine.batch_norms > 0 && config.model.bn_group <= 1)
     row("", memory::batch_norm_note());
-  for (const std::string& note : plan.notes)
+  for (const std::string& note : overview.notes)
     row("note", note);
   return out;
 }

@@ -9,12 +9,12 @@
 namespace temper::cli {
 
 // The word for the run's samples: "images" or "samples".
-std::string noun_for(const train::RunOverview& plan);
+std::string noun_for(const train::RunOverview& overview);
 
 // The table of a run's start, within `width` columns. `details` adds the
 // reasons of every setting to those of settings that were measured.
-std::string plan_text(
-    const train::RunOverview& plan,
+std::string start_table(
+    const train::RunOverview& overview,
     const config::Config& config,
     int width = 100,
     bool details = true);

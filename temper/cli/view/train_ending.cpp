@@ -112,7 +112,7 @@ double errors_apart(
 bool overfits(const train::RunResult& result) {
   const auto& outcome = result.outcome;
   if (outcome.train.predictions == 0 || outcome.val.predictions == 0 ||
-      outcome.updates < kFewEpochs * result.plan.updates_per_epoch)
+      outcome.updates < kFewEpochs * result.overview.updates_per_epoch)
     return false;
   const double gap = train::metric(outcome.train, "accuracy") -
       train::metric(outcome.val, "accuracy");
@@ -127,12 +127,12 @@ std::string about(double part) {
 
 // The advice that keeps a network from learning the samples by heart.
 std::string against_overfitting(
-    const train::RunOverview& plan,
+    const train::RunOverview& overview,
     const config::Config& config) {
-  const bool images = plan.input_shape.size() == 3;
+  const bool images = overview.input_shape.size() == 3;
   if (images && config.data.augment == "none")
-    return plan.input_shape[1] < 96 ? "--set data.augment=cifar"
-                                    : "--set data.augment=imagenet";
+    return overview.input_shape[1] < 96 ? "--set data.augment=cifar"
+                                        : "--set data.augment=imagenet";
   if (images && !config.data.augment.has("strong"))
     return "--set data.augment=strong";
   return "--set optimizer.weight_decay=0.1";
@@ -206,14 +206,14 @@ Advice next_steps(
         "goes on where it stopped, to the same result");
     return advice;
   }
-  if (const auto rate =
-          train::calmer_rate(config, outcome.train, result.plan.classes.size()))
+  if (const auto rate = train::calmer_rate(
+          config, outcome.train, result.overview.classes.size()))
     advice.emplace_back(
         again(result, config, cat("--lr ", rate_text(*rate))),
         "it diverged: a lower learning rate");
   else if (overfits(result))
     advice.emplace_back(
-        again(result, config, against_overfitting(result.plan, config)),
+        again(result, config, against_overfitting(result.overview, config)),
         cat("it overfits: ",
             about(train::metric(outcome.train, "accuracy")),
             " on training data, ",
@@ -232,7 +232,7 @@ Advice next_steps(
         onwards(result, config, cat("--epochs ", config.train.epochs)),
         "its last epoch was its best: this trains on from its weights, as a "
         "new run");
-  if (result.plan.val_samples == 0)
+  if (result.overview.val_samples == 0)
     advice.emplace_back(
         again(result, config, "--set data.val=..."),
         "nothing was validated on: only new data shows how good it is");
@@ -248,7 +248,7 @@ Advice next_steps(
     advice.emplace_back(
         cat("temper export ", result.directory.path.string(), " --to net.pt2"),
         "the trained model, for Python: torch.export.load");
-  if (is_a_demonstration(result.plan.source))
+  if (is_a_demonstration(result.overview.source))
     advice.emplace_back(
         "temper train --data folder:PHOTOS --model net.pt2",
         "your own pictures, your own PyTorch network; both are optional");

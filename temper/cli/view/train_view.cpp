@@ -132,14 +132,14 @@ TrainView::TrainView(
     : console_(console), backlog_(std::move(backlog)) {}
 
 void TrainView::start(
-    const train::RunOverview& plan,
+    const train::RunOverview& overview,
     const config::Config& config) {
   config_ = config;
-  noun_ = noun_for(plan);
-  validates_ = plan.val_samples > 0;
+  noun_ = noun_for(overview);
+  validates_ = overview.val_samples > 0;
   if (console_.quiet()) return;
   const int width = console_.width();
-  std::string text = plan_text(plan, config, width, console_.verbose());
+  std::string text = start_table(overview, config, width, console_.verbose());
   if (resumed_update_)
     text += named_row(
         "resumed", cat("at update ", count_text(*resumed_update_)), width);
@@ -258,7 +258,7 @@ void TrainView::finish(const train::RunResult& result) {
   std::string out;
   if (!console_.quiet()) {
     const std::string classes =
-        class_table(outcome.val, result.plan.classes, kMostClasses);
+        class_table(outcome.val, result.overview.classes, kMostClasses);
     out = classes.empty() ? "\n" : cat("\n", classes, "\n");
   }
   const auto row = [&](const std::string& name, const std::string& value) {
@@ -275,7 +275,7 @@ void TrainView::finish(const train::RunResult& result) {
                 : figure_text(outcome.best),
             " in epoch ",
             outcome.best_epoch + 1));
-  row("time", train::bottleneck(outcome, result.plan));
+  row("time", train::bottleneck(outcome, result.overview));
   row("run", result.directory.path.string());
   if (!console_.quiet())
     out += advice_text(

@@ -24,7 +24,7 @@ class TrainView {
   // `backlog` says what trackers have not taken, whenever it is asked.
   TrainView(Console& console, std::function<session::Backlog()> backlog);
 
-  void start(const train::RunOverview& plan, const config::Config& config);
+  void start(const train::RunOverview& overview, const config::Config& config);
   void see(const journal::Event& event);
   void see(const train::Glimpse& glimpse);
   void finish(const train::RunResult& result);

@@ -1,7 +1,7 @@
 // tf.Example messages, by hand: the part of protobuf that they need. Nothing
 // is copied; the features point into the message. Used by tfrecord_source.cpp.
 //
-// What is malformed is a BadSample whose what() is the bare reason.
+// A malformed record is a BadSample whose what() is the bare reason.
 #pragma once
 
 #include <cstdint>

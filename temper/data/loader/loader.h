@@ -3,7 +3,7 @@
 // batches; memory is depth x batch + workers x scratch, checked before it is
 // taken.
 //
-// What a batch contains depends on (source, augment, seed, epoch, position)
+// A batch depends on (source, augment, seed, epoch, position)
 // alone: not on workers, depth, tuning, timing or where a run was resumed.
 #pragma once
 

@@ -112,7 +112,7 @@ void ChildOutput::expect_success() {
     drain_errors();
     std::this_thread::sleep_for(milliseconds{1});
   }
-  // What has not ended by now is killed: all it had to say was read.
+  // A child that has not ended by now is killed: all it had to say was read.
   const bool ended = has_ended(child_.pid);
   const auto status = put_away(std::exchange(child_.pid, -1));
   if (!ended || !status) return;

@@ -149,7 +149,7 @@ CifarSource::CifarSource(
 
 const CifarSource::File& CifarSource::file_of(std::int64_t index) const {
   check(0 <= index && index < size_, "a CIFAR index is inside its source");
-  // Of empty files between two others, the last one starts where they all do.
+  // The last of empty files between two others starts where they all do.
   const auto after = std::upper_bound(
       files_.begin(), files_.end(), index, [](std::int64_t at, const File& f) {
         return at < f.first;

@@ -50,7 +50,7 @@ void add_fitting(
   add(augment, CentreCrop(size.width, size.height));
 }
 
-// What a part of an augmentation knows.
+// The facts that a part of an augmentation knows.
 struct Frame {
   bool train;
   Size size; // of what comes out; 0: as it comes in

@@ -117,7 +117,7 @@ StorageTimeline story_of(const Graph& graph, const ComputedSteps& computed) {
   return story;
 }
 
-// What a step takes while it runs forward, and gives back.
+// The memory that a step takes while it runs forward, and gives back.
 std::int64_t passing_bytes(const ComputedStep& step, bool keep) {
   return keep && step.tracked ? step.forward_bytes : step.eval_bytes;
 }

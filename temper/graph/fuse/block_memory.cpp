@@ -140,7 +140,7 @@ std::int64_t passing_backward(
         most,
         held + made + block.filters(i) + (copies ? block.written(i) : 0) -
             block.pending(i));
-    // What arrived is given back, but for what x's gradient is added to.
+    // The gradient that arrived is given back, unless x's is added to it.
     if (i < last || spends) held -= arriving;
     held += made;
     arriving = made;

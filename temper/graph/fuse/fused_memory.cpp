@@ -89,7 +89,7 @@ FusedMemory of_conv_norm_act(const GroupTensors& group) {
   return memory;
 }
 
-// What a linear layer keeps and takes beside its rows.
+// The memory that a linear layer keeps and takes beside its rows.
 void add_layer(FusedMemory& memory, const GroupTensors& group) {
   const FusedActivation act = group.fusion().act;
   const bool told_by_result = !group.has(3) &&

@@ -9,8 +9,6 @@ namespace {
 
 constexpr std::int64_t kFewChannels = 4; // whose patches are no burden
 constexpr std::int64_t kLargestPatch = 7;
-constexpr std::int64_t kMostTaps = 16; // of a gathered window's side
-constexpr std::int64_t kMostPooledChannels = 16;
 constexpr std::size_t kPerLayer = 5; // inputs of a convolution and its norm
 
 bool both(const std::array<std::int64_t, 2>& pair, std::int64_t value) {
@@ -23,10 +21,7 @@ bool is_square_convolution(const FusedConvolution& of) {
 }
 
 bool is_depthwise_way(const FusedConvolution& of, std::int64_t channels) {
-  const std::int64_t kernel = of.kernel[0];
-  return is_square_convolution(of) && of.groups == channels && of.groups > 1 &&
-      (kernel == 3 || kernel == 5) && of.padding[0] == (kernel - 1) / 2 &&
-      (of.stride[0] == 1 || of.stride[0] == 2);
+  return fits_depthwise_kernels(of) && of.groups == channels && of.groups > 1;
 }
 
 bool is_rows_way(const FusedConvolution& of, std::int64_t channels) {
@@ -77,7 +72,7 @@ bool gathers(const FusedConvolution& of, const Ints& x, const Ints& weight) {
     return false;
   const auto along = [&](std::size_t i) {
     return of.stride[i] >= 1 && of.padding[i] >= 0 &&
-        weight[2 + i] <= kMostTaps &&
+        weight[2 + i] <= kLargestKernel &&
         x[2 + i] + 2 * of.padding[i] >= weight[2 + i];
   };
   return along(0) && along(1);
@@ -180,7 +175,7 @@ bool multiplies_image(const GroupShapes& shapes) {
 // Above this many weights the layers of a block are computed one by one.
 constexpr std::int64_t kMostBlockWeights = 4 << 20;
 
-bool is_block(const Fusion& fusion, const GroupShapes& shapes) {
+bool is_transformer_block(const Fusion& fusion, const GroupShapes& shapes) {
   constexpr std::size_t kFirstOfTwo = 9; // weight of the first linear layer
   const Ints& x = shapes.sizes(0);
   if (x.size() != 3 || shapes.sizes(kFirstOfTwo).size() != 2) return false;
@@ -260,7 +255,7 @@ bool fused_takes(const Fusion& fusion, const Inferred& known) {
     case FusionKind::kMeanPool:
       return shapes.sizes(0).size() == 4;
     case FusionKind::kTransformerBlock:
-      return is_block(fusion, shapes);
+      return is_transformer_block(fusion, shapes);
   }
   return false;
 }

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "temper/base/text.h"
-#include "temper/graph/fuse/layer_patterns.h"
+#include "temper/graph/fuse/kernel_rules.h"
 #include "temper/graph/ir/node_arguments.h"
 
 namespace temper::graph {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "temper/base/text.h"
-#include "temper/graph/fuse/layer_patterns.h"
 #include "temper/graph/ir/node_arguments.h"
 #include "temper/graph/ir/op_name.h"
 
@@ -13,7 +12,6 @@ namespace {
 using Pair = std::array<std::int64_t, 2>;
 constexpr Pair kOnes{1, 1};
 constexpr Pair kZeros{0, 0};
-constexpr std::int64_t kLargestKernel = 16;
 
 std::optional<Pair> pair_of(
     const NodeArguments& arguments,
@@ -36,16 +34,9 @@ bool is_square(const Pair& pair) {
   return pair[0] == pair[1];
 }
 
-// One filter for every channel, which the kernels have for common sizes.
 std::string depthwise_left(const FusedConvolution& convolution) {
-  const std::int64_t kernel = convolution.kernel[0];
-  const bool known = is_square(convolution.kernel) &&
-      is_square(convolution.stride) && (kernel == 3 || kernel == 5) &&
-      convolution.padding == Pair{(kernel - 1) / 2, (kernel - 1) / 2} &&
-      convolution.stride[0] <= 2;
-  return known
-      ? ""
-      : cat("depthwise ", convolution.kernel[0], "x", convolution.kernel[1]);
+  if (fits_depthwise_kernels(convolution)) return "";
+  return cat("depthwise ", convolution.kernel[0], "x", convolution.kernel[1]);
 }
 
 std::string sizes_left(
@@ -155,13 +146,21 @@ std::string why_left(const GraphView& view, std::size_t index) {
   return "";
 }
 
+bool fits_depthwise_kernels(const FusedConvolution& convolution) {
+  const std::int64_t kernel = convolution.kernel[0];
+  const std::int64_t half = (kernel - 1) / 2;
+  return convolution.dilation == kOnes && is_square(convolution.kernel) &&
+      (kernel == 3 || kernel == 5) && convolution.padding == Pair{half, half} &&
+      is_square(convolution.stride) &&
+      (convolution.stride[0] == 1 || convolution.stride[0] == 2);
+}
+
 bool follows_norm(FusedActivation act) {
   return act != FusedActivation::kGelu && act != FusedActivation::kGeluTanh;
 }
 
 std::optional<std::int64_t>
 pool_behind(const GraphView& view, std::size_t convolution, std::size_t pool) {
-  constexpr std::int64_t kMostInputs = 16;
   if (view.name(pool) != "max_pool2d") return std::nullopt;
   const NodeArguments cells(view.node(pool));
   const auto side = pair_of(cells, "kernel_size", 0);
@@ -182,7 +181,7 @@ pool_behind(const GraphView& view, std::size_t convolution, std::size_t pool) {
   const bool computed = layer->kernel == Pair{3, 3} && layer->stride == kOnes &&
       is_square(layer->padding) && layer->padding[0] <= 1 &&
       layer->groups == 1 && weight[1].fixed() &&
-      weight[1].value <= kMostInputs && at_least(made[2], 2) &&
+      weight[1].value <= kMostPooledChannels && at_least(made[2], 2) &&
       at_least(made[3], 2);
   if (!computed) return std::nullopt;
   return (*side)[0];

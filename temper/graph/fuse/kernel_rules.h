@@ -8,8 +8,27 @@
 
 namespace temper::graph {
 
+// The convolution at the node; no value when the kernels have none like it.
+std::optional<FusedConvolution> convolution_at(
+    const GraphView& view,
+    std::size_t index);
+// The BatchNorm at the node; likewise.
+std::optional<FusedNorm> norm_at(const GraphView& view, std::size_t index);
+
+// Why kernels do not compute the convolution, BatchNorm, LayerNorm, linear
+// layer or attention at the node, in a few words: "dilation", "a mask". Empty:
+// they do, or it is none of these.
+std::string why_left(const GraphView& view, std::size_t index);
+
 // The activations that kernels apply behind a BatchNorm.
 bool follows_norm(FusedActivation act);
+
+constexpr std::int64_t kLargestKernel = 16; // of gathered windows, a side
+constexpr std::int64_t kMostPooledChannels = 16; // that a pooling is behind
+
+// Whether there are kernels for it with one filter a channel: 3x3 or 5x5,
+// padded by half of that, stride 1 or 2, no dilation.
+bool fits_depthwise_kernels(const FusedConvolution& convolution);
 
 // Whether the node is a BatchNorm that stays out of groups and is computed by
 // the kernels all the same.

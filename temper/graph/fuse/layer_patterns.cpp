@@ -79,7 +79,7 @@ Fusion with_its_image(const GraphView& view, const Fusion& linear) {
   return inside && view.can_wait(whole) ? whole : linear;
 }
 
-// What may come behind a BatchNorm: a sum with another branch, an activation.
+// A BatchNorm may have a sum with another branch and an activation behind it.
 void follow_norm(const GraphView& view, Fusion& fusion, std::string value) {
   std::string residual;
   const auto next = view.only_reader(value);

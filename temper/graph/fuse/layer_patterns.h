@@ -7,18 +7,6 @@
 
 namespace temper::graph {
 
-// The convolution at the node; no value when the kernels have none like it.
-std::optional<FusedConvolution> convolution_at(
-    const GraphView& view,
-    std::size_t index);
-// The BatchNorm at the node; likewise.
-std::optional<FusedNorm> norm_at(const GraphView& view, std::size_t index);
-
-// Why kernels do not compute the convolution, BatchNorm, LayerNorm, linear
-// layer or attention at the node, in a few words: "dilation", "a mask". Empty:
-// they do, or it is none of these.
-std::string why_left(const GraphView& view, std::size_t index);
-
 // kNone: the node is no activation.
 FusedActivation activation_at(const GraphView& view, std::size_t index);
 

@@ -18,6 +18,6 @@ std::vector<std::size_t> thread_dependent_nodes(
     const Fusions& fusions);
 
 // A node as a user knows it: "layer1.0.fc (matmul)".
-std::string user_name(const Node& node);
+std::string layer_name(const Node& node);
 
 } // namespace temper::graph

@@ -102,8 +102,9 @@ Operator making(
 
 const OperatorRows& creation_operators() {
   static const OperatorRows rows{
-      {{"zeros", "ones"}, making(filled, ToldSizes::kAnywhere, 0)},
-      {{"full"}, making(full, ToldSizes::kAnywhere, 0)},
+      {{"zeros", "ones"},
+       on_any_threads(making(filled, ToldSizes::kAnywhere, 0))},
+      {{"full"}, on_any_threads(making(full, ToldSizes::kAnywhere, 0))},
       {{"empty"}, making(filled, ToldSizes::kAnywhere)},
       {{"rand", "randn"},
        making(filled, ToldSizes::kAnywhere, 1, always_draws)},
@@ -116,8 +117,8 @@ const OperatorRows& creation_operators() {
       {{"randint_like"}, making(nullptr, ToldSizes::kNone, 1, always_draws)},
       {{"new_zeros", "new_ones", "new_empty", "new_full"},
        making(new_filled, ToldSizes::kAnywhere)},
-      {{"scalar_tensor"}, making(scalar)},
-      {{"arange"}, making(arange, ToldSizes::kAnywhere)},
+      {{"scalar_tensor"}, on_any_threads(making(scalar))},
+      {{"arange"}, on_any_threads(making(arange, ToldSizes::kAnywhere))},
       {{"linspace"}, making(linspace, ToldSizes::kAnywhere)},
       {{"eye"}, making(eye, ToldSizes::kAnywhere)},
       {{"meshgrid"},

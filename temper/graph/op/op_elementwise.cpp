@@ -176,6 +176,12 @@ Operator spread(
   return page;
 }
 
+// One rounding each; the gradient of what stretches is a sum.
+Operator stretching(Operator page) {
+  page.threads = Threads::kMatterWhereSpread;
+  return page;
+}
+
 Operator bounding() {
   Operator page = pairwise(arithmetic, save_input);
   page.dimensions = Dimensions::kKept;
@@ -192,17 +198,18 @@ Operator whole_results(ShapeRule shape) {
 const OperatorRows& elementwise_operators() {
   static const OperatorRows rows{
       {{"add", "sub", "subtract"},
-       spread(arithmetic, nullptr, Gradient::kHandedOn)},
-      {{"mul", "multiply"}, spread(arithmetic, save_multiply)},
-      {{"div", "divide"}, spread(divide, save_divide)},
+       stretching(spread(arithmetic, nullptr, Gradient::kHandedOn))},
+      {{"mul", "multiply"}, stretching(spread(arithmetic, save_multiply))},
+      {{"div", "divide"}, stretching(spread(divide, save_divide))},
       {{"true_divide"}, spread(real_arithmetic, save_divide)},
-      {{"rsub", "floor_divide", "remainder", "fmod"}, with_number(arithmetic)},
+      {{"rsub"}, stretching(with_number(arithmetic))},
+      {{"floor_divide", "remainder", "fmod"}, with_number(arithmetic)},
       {{"pow"}, with_number(arithmetic, save_raise)},
       {{"maximum", "minimum"}, pairwise(arithmetic, save_both)},
       {{"fmax", "fmin", "lerp", "addcdiv"}, pairwise(arithmetic)},
       {{"addcmul"}, pairwise(arithmetic, save_factors)},
       {{"atan2"}, pairwise(real_arithmetic, save_both)},
-      {{"clamp", "clip", "clamp_min", "clamp_max"}, bounding()},
+      {{"clamp", "clip", "clamp_min", "clamp_max"}, on_any_threads(bounding())},
       {{"where"}, pairwise(arithmetic, save_condition)},
       {{"masked_fill"}, pairwise(masked_fill, save_mask)},
       {{"bitwise_and",

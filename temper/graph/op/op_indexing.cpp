@@ -121,7 +121,8 @@ Operator looking_up(ShapeRule shape, SaveRule saved, int flops = 1) {
 
 const OperatorRows& indexing_operators() {
   static const OperatorRows rows{
-      {{"embedding"}, looking_up(embedding, save_indices, 0)},
+      // The gradients of a row are added up by one thread.
+      {{"embedding"}, on_any_threads(looking_up(embedding, save_indices, 0))},
       {{"index", "_unsafe_index"}, looking_up(index, save_indices, 0)},
       {{"gather"}, looking_up(gather, save_indices)},
       {{"take_along_dim"}, looking_up(gather, nullptr)},

@@ -75,12 +75,20 @@ Operator pooling(ShapeRule shape, SaveRule saved, Layer layer = Layer::kOther) {
       .layer = layer};
 }
 
+// LibTorch computes a pooling to one cell as a mean.
+Operator or_a_mean(Operator page) {
+  page.threads = Threads::kMatterForOneCell;
+  return page;
+}
+
 } // namespace
 
 const OperatorRows& pooling_operators() {
   static const OperatorRows rows{
       {{"max_pool1d"}, pooling(pool<1>, save_max_pool)},
-      {{"max_pool2d"}, pooling(pool<2>, save_max_pool, Layer::kMaxPool2d)},
+      // One thread has all cells of an image or of a channel.
+      {{"max_pool2d"},
+       on_any_threads(pooling(pool<2>, save_max_pool, Layer::kMaxPool2d))},
       {{"max_pool3d"}, pooling(pool<3>, save_max_pool)},
       {{"max_pool1d_with_indices"},
        pooling(pool_with_indices<1>, save_max_pool)},
@@ -89,11 +97,11 @@ const OperatorRows& pooling_operators() {
       {{"max_pool3d_with_indices"},
        pooling(pool_with_indices<3>, save_max_pool)},
       {{"avg_pool1d"}, pooling(pool<1>, save_input)},
-      {{"avg_pool2d"}, pooling(pool<2>, save_input)},
+      {{"avg_pool2d"}, on_any_threads(pooling(pool<2>, save_input))},
       {{"avg_pool3d"}, pooling(pool<3>, save_input)},
       {{"adaptive_avg_pool1d"}, pooling(adaptive_mean<1>, save_input)},
       {{"adaptive_avg_pool2d", "_adaptive_avg_pool2d"},
-       pooling(adaptive_mean<2>, save_input)},
+       or_a_mean(pooling(adaptive_mean<2>, save_input))},
       {{"adaptive_avg_pool3d"}, pooling(adaptive_mean<3>, save_input)},
       {{"adaptive_max_pool1d"}, pooling(adaptive_max<1>, save_max_pool)},
       {{"adaptive_max_pool2d"}, pooling(adaptive_max<2>, save_max_pool)},

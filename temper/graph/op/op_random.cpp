@@ -58,9 +58,9 @@ Operator drawing(ShapeRule shape, Gradient gradient) {
 
 const OperatorRows& random_operators() {
   static const OperatorRows rows{
-      {{"dropout"}, dropping(save_dropout, 2)},
+      {{"dropout"}, on_any_threads(dropping(save_dropout, 2))},
       {{"alpha_dropout"}, dropping(save_dropout)},
-      {{"feature_dropout"}, dropping(save_feature_dropout)},
+      {{"feature_dropout"}, on_any_threads(dropping(save_feature_dropout))},
       {{"feature_alpha_dropout"}, dropping(nullptr)},
       // Idle, it makes a copy.
       {{"native_dropout"},

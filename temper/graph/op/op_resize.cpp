@@ -93,7 +93,7 @@ const OperatorRows& resize_operators() {
         .gradient = Gradient::kComputed,
         .saved = save_pad,
         .flops = 0}},
-      {{"constant_pad_nd"}, computing(pad)},
+      {{"constant_pad_nd"}, on_any_threads(computing(pad))},
       {{"reflection_pad1d",
         "reflection_pad2d",
         "reflection_pad3d",

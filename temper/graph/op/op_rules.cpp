@@ -121,6 +121,11 @@ Operator computing(ShapeRule shape, SaveRule saved) {
       .saved = saved};
 }
 
+Operator on_any_threads(Operator page) {
+  page.threads = Threads::kDoNotMatter;
+  return page;
+}
+
 Ints matrix_batch(const Shape& shape) {
   if (shape.sizes.size() < 3) return {};
   return {shape.sizes.begin(), shape.sizes.end() - 2};

@@ -55,6 +55,9 @@ bool always_draws(const NodeArguments&);
 // computed, too; it keeps nothing unless `saved` says so.
 Operator computing(ShapeRule shape, SaveRule saved = nullptr);
 
+// The page with bits that no number of threads changes.
+Operator on_any_threads(Operator page);
+
 // All but the last two dimensions of a tensor that has more.
 Ints matrix_batch(const Shape& shape);
 

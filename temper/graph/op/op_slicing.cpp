@@ -281,18 +281,20 @@ Operator joining(ShapeRule shape) {
 const OperatorRows& part_operators() {
   static const OperatorRows rows{
       {{"slice"},
-       parting(slice, sliced, ToldSizes::kPart, Dimensions::kSliced)},
-      {{"narrow"}, parting(narrow, whole, ToldSizes::kPart)},
+       on_any_threads(
+           parting(slice, sliced, ToldSizes::kPart, Dimensions::kSliced))},
+      {{"narrow"}, on_any_threads(parting(narrow, whole, ToldSizes::kPart))},
       {{"select"},
-       parting(select, selected, ToldSizes::kPart, Dimensions::kSelected)},
-      {{"chunk"}, parting(chunk, whole, ToldSizes::kPart)},
+       on_any_threads(
+           parting(select, selected, ToldSizes::kPart, Dimensions::kSelected))},
+      {{"chunk"}, on_any_threads(parting(chunk, whole, ToldSizes::kPart))},
       {{"split", "split_with_sizes"},
-       parting(split_parts, whole, ToldSizes::kPart)},
+       on_any_threads(parting(split_parts, whole, ToldSizes::kPart))},
       {{"tensor_split"}, parting(tensor_split, whole, ToldSizes::kPart)},
-      {{"unbind"}, parting(unbind, selected, ToldSizes::kNone)},
+      {{"unbind"}, on_any_threads(parting(unbind, selected, ToldSizes::kNone))},
       {{"unfold"}, parting(unfold, unfolded, ToldSizes::kPart)},
-      {{"cat", "concat", "concatenate"}, joining(cat_rule)},
-      {{"stack"}, joining(stack)},
+      {{"cat", "concat", "concatenate"}, on_any_threads(joining(cat_rule))},
+      {{"stack"}, on_any_threads(joining(stack))},
       {{"repeat", "tile"}, parting(repeat, fresh, ToldSizes::kAnywhere)},
   };
   return rows;

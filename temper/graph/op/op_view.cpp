@@ -318,7 +318,7 @@ std::optional<Ints> diagonal_strides(
   return strides;
 }
 
-// Of a list, each result is a view of a tensor of its own.
+// Each result for a list is a view of a tensor of its own.
 std::optional<Ints> reshaped_alone(
     const NodeArguments& node,
     const ViewOf& view) {
@@ -353,25 +353,35 @@ Operator repeating(
 const OperatorRows& view_operators() {
   static const OperatorRows rows{
       {{"view", "reshape", "_unsafe_view"},
-       viewing(view, reshaped, Dimensions::kRegrouped, ToldSizes::kViewed)},
+       on_any_threads(viewing(
+           view, reshaped, Dimensions::kRegrouped, ToldSizes::kViewed))},
       {{"_reshape_alias"}, viewing(view, reshaped)},
       {{"view_as", "reshape_as"}, viewing(view_like, reshaped)},
-      {{"flatten"}, viewing(flatten, reshaped, Dimensions::kRegrouped)},
+      {{"flatten"},
+       on_any_threads(viewing(flatten, reshaped, Dimensions::kRegrouped))},
       {{"ravel"}, viewing(nullptr, reshaped)},
       {{"atleast_1d", "atleast_2d", "atleast_3d"},
        viewing(nullptr, reshaped_alone)},
       {{"unflatten"},
-       viewing(unflatten, reshaped, Dimensions::kOther, ToldSizes::kViewed)},
+       on_any_threads(viewing(
+           unflatten, reshaped, Dimensions::kOther, ToldSizes::kViewed))},
       {{"transpose", "swapdims"},
-       viewing(transpose, transposed_strides, Dimensions::kSwapped)},
+       on_any_threads(
+           viewing(transpose, transposed_strides, Dimensions::kSwapped))},
       {{"swapaxes"}, viewing(transpose, transposed_strides)},
-      {{"t"}, viewing(reverse_two, two_reversed, Dimensions::kSwapped)},
+      {{"t"},
+       on_any_threads(
+           viewing(reverse_two, two_reversed, Dimensions::kSwapped))},
       {{"mT", "adjoint"}, viewing(reverse_two, two_reversed)},
       {{"numpy_T"}, viewing(reverse_all, all_reversed)},
-      {{"permute"}, viewing(permute, permuted, Dimensions::kPermuted)},
-      {{"movedim", "moveaxis"}, viewing(move_dim, moved_strides)},
-      {{"unsqueeze"}, viewing(unsqueeze, unsqueezed, Dimensions::kInserted)},
-      {{"squeeze"}, viewing(squeeze, squeezed, Dimensions::kSqueezed)},
+      {{"permute"},
+       on_any_threads(viewing(permute, permuted, Dimensions::kPermuted))},
+      {{"movedim", "moveaxis"},
+       on_any_threads(viewing(move_dim, moved_strides))},
+      {{"unsqueeze"},
+       on_any_threads(viewing(unsqueeze, unsqueezed, Dimensions::kInserted))},
+      {{"squeeze"},
+       on_any_threads(viewing(squeeze, squeezed, Dimensions::kSqueezed))},
       {{"expand", "broadcast_to"},
        repeating(expand, stretched, ToldSizes::kAnywhere)},
       {{"expand_as"}, repeating(expand_as, stretched)},

@@ -79,6 +79,19 @@ enum class ToldSizes {
   kPart, // a part of one dimension
 };
 
+// Whether the last bits of what LibTorch makes of it, result and gradients,
+// depend on the number of threads. They do not where each number is one
+// rounding of one number of each input, or is only moved, or is added up by one
+// thread. They do where threads cut a sum, and in functions such as exp:
+// LibTorch has a vector's and a single number's version of them, and which one
+// an element gets depends on where a thread's share ends.
+enum class Threads {
+  kMatter, // or nobody has looked
+  kDoNotMatter,
+  kMatterWhereSpread, // for the gradient of what stretches over the result
+  kMatterForOneCell, // which is a mean over everything
+};
+
 // The argument that says whether the node trains.
 struct ModeFlag {
   const char* argument;
@@ -103,6 +116,7 @@ struct Operator {
   Dimensions dimensions = Dimensions::kOther;
   Layer layer = Layer::kOther;
   ToldSizes told = ToldSizes::kNone;
+  Threads threads = Threads::kMatter;
   bool arithmetic = false; // computes with plain numbers: x / 32
   bool mixes_types = false; // autocast leaves the types of its inputs alone
   bool of_numbers = false; // computes sizes, as Python does

@@ -126,7 +126,8 @@ Names untouched_values(const Graph& graph) {
         untouched.insert(value);
       continue;
     }
-    // What is written into touches everything in that memory from here on.
+    // A value that is written into touches everything in that memory from here
+    // on.
     for (const std::string& value : values_written(node))
       std::erase_if(untouched, [&](const std::string& other) {
         return memory.owner(other) == memory.owner(value);

@@ -1,5 +1,6 @@
 // The pieces of a convolution with pooling that are compiled for each vector
 // unit. Each runs on one thread; conv_pool.cpp cuts the work and hands it out.
+// Private to kernels/conv.
 #pragma once
 
 #include "temper/kernels/conv_shape.h"

@@ -110,7 +110,7 @@ struct Meet {
   }
 };
 
-// What becomes of a row of gradients: the activation, sums, the residual's
+// The end of a row of gradients: the activation, sums, the residual's
 // gradient, and memory.
 struct FinishRow {
   const DepthwiseBackward& job;

@@ -7,6 +7,7 @@
 // padded width, lanes], so that a kernel's taps are at constant distances; the
 // columns of padding are zero and stay so. Rows outside the image are left out
 // of the sums.
+// Private to kernels/conv.
 #pragma once
 
 #include "temper/kernels/conv/depthwise_table.h"

@@ -1,4 +1,5 @@
 // The vector code behind depthwise.h; depthwise.cpp cuts the work.
+// Private to kernels/conv.
 #pragma once
 
 #include <cstdint>

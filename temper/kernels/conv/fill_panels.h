@@ -1,5 +1,6 @@
 // Rows of x into panels of a few columns, through the normalisation before the
 // convolution. For files named *_simd.cpp.
+// Private to kernels/conv.
 #pragma once
 
 #include "temper/kernels/conv/pointwise_panel.h"

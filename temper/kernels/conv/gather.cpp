@@ -220,8 +220,8 @@ void gather_data_gradient(
   plan.job.read = y_gradient;
   plan.job.weight = weight;
   plan.job.write = x_gradient;
-  // What fits into a cache costs less in a pass of its own; what is added from
-  // the same memory has to be added as it is written.
+  // An end that fits into a cache costs less in a pass of its own; one added
+  // from the same memory has to be added as it is written.
   const std::int64_t rows = shape.batch * shape.in_height * shape.in_width;
   const bool apart =
       rows * shape.in_channels <= kFewFloats && end.add != x_gradient;

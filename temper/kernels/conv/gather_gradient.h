@@ -1,5 +1,6 @@
 // The weight gradient of a gathered convolution: the transposed product of y's
 // gradient and gathered rows. For gather_simd.cpp.
+// Private to kernels/conv.
 #pragma once
 
 #include "temper/kernels/conv/gather_rows.h"

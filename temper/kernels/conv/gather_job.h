@@ -8,6 +8,7 @@
 // least one group for each phase. On small planes, where many taps would only
 // see the padding, pixels are grouped by the taps that lie inside, and no
 // multiplication by zero is left: a 3x3 on a 1x1 plane is its centre tap.
+// Private to kernels/conv.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // The jobs of a gathered convolution, made from its shape. Used by gather.cpp.
+// Private to kernels/conv.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,5 @@
 // Rows of a gathered block. For files named *_simd.cpp.
+// Private to kernels/conv.
 #pragma once
 
 #include "temper/kernels/conv/gather_job.h"

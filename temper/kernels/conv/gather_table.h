@@ -1,5 +1,6 @@
 // The pieces of a gathered convolution that are compiled for each vector unit.
 // Each runs on one thread; gather.cpp cuts the work and hands it out.
+// Private to kernels/conv.
 #pragma once
 
 #include "temper/kernels/conv/gather_job.h"

@@ -1,4 +1,5 @@
 // The vector code behind mean_pool.h, for images [begin, end).
+// Private to kernels/conv.
 #pragma once
 
 #include "temper/kernels/conv/mean_pool.h"

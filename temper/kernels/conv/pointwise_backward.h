@@ -1,4 +1,5 @@
 // Backward of pointwise.h, as its table wants it. For files named *_simd.cpp.
+// Private to kernels/conv.
 #pragma once
 
 #include "temper/kernels/conv/pointwise_table.h"

@@ -172,7 +172,7 @@ void outer_product(
 // apart for the processor to foresee.
 constexpr std::int64_t kRowsAhead = 12;
 
-// What becomes of one vector of dX's columns, over the rows of a block.
+// The end of one vector of dX's columns, over the rows of a block.
 template <Activation kAct, bool kSums>
 struct FinishColumns {
   const PointwiseBackward& job;

@@ -1,5 +1,6 @@
 // Panels of columns: packing, and what is done with a panel's results while
 // they are in the cache. For files named *_simd.cpp.
+// Private to kernels/conv.
 #pragma once
 
 #include "temper/kernels/gemm/micro.h"

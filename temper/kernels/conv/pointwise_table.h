@@ -1,5 +1,6 @@
 // The vector code behind pointwise.h. The driver, pointwise.cpp, cuts the work;
 // these functions do one piece each.
+// Private to kernels/conv.
 #pragma once
 
 #include <cstdint>

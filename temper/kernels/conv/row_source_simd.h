@@ -1,4 +1,5 @@
 // Gathering and scattering rows of row_source.h. For files named *_simd.cpp.
+// Private to kernels/conv.
 #pragma once
 
 #include "temper/kernels/conv/row_source.h"

@@ -1,8 +1,7 @@
 // The register tile of a matrix multiplication, and the packing it reads.
 // C[m, n] = A[m, k] * B[k, n] with A in rows as it lies in memory (its elements
-// are broadcast) and B packed in panels of kTileColumns columns. For files
-// named
-// *_simd.cpp.
+// are broadcast) and B packed in panels of kTileColumns columns.
+// For files named *_simd.cpp.
 //
 // Each element of C is one chain of multiply-adds over k, in order, beginning
 // at zero or at what C holds: its bits do not depend on where its tile lies.

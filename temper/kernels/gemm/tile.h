@@ -1,5 +1,6 @@
 // The register tile of a multiplication whose sums start from zero, with what
-// comes after its sum. Private to gemm_simd.cpp.
+// comes after its sum.
+// Private to kernels/gemm.
 #pragma once
 
 #include "temper/kernels/gemm/row_block.h"

@@ -1,5 +1,6 @@
 // Activations on vectors, forward and backward, with LibTorch's answers at the
 // kinks and for NaN and infinity. For files named *_simd.cpp.
+// Private to kernels/norm.
 #pragma once
 
 #include "temper/kernels/norm/activation.h"

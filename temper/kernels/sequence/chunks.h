@@ -1,5 +1,6 @@
 // How the work of this corner is cut. By the shapes alone: see simd/threads.h.
 // For files named *_simd.cpp.
+// Private to kernels/sequence.
 #pragma once
 
 #include "temper/kernels/simd/threads.h"

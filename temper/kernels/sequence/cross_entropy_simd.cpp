@@ -46,7 +46,7 @@ double weight_of(const CrossEntropyRows& r, std::int64_t label) {
   return r.weights == nullptr ? 1.0 : exact(r.weights[label]);
 }
 
-// What the gradient of a row needs beside the softmax.
+// The numbers that the gradient of a row needs beside the softmax.
 struct SmoothingTerms {
   double share = 0; // e / C
   double all_weights = 0;

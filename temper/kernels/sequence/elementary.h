@@ -3,6 +3,7 @@
 //
 // A NaN comes through everywhere: clamps keep the operand that is not a number,
 // and powers of two are multiplied, not added to the bits of the exponent.
+// Private to kernels/sequence.
 #pragma once
 
 #include "temper/kernels/norm/activation.h"

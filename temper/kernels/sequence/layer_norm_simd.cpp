@@ -31,7 +31,7 @@ void norm_backward(const LayerNormBackward& b) {
   const RowNorm norm{b.columns, b.weight, nullptr};
   const std::int64_t parts = partial_sums(b.rows, 4 * b.columns);
   const bool sums = b.dweight != nullptr || b.dbias != nullptr;
-  // Of each part: sums over kNormRows rows, and those added up.
+  // Each part has sums over kNormRows rows, and those added up.
   float* memory = scratch(0, static_cast<std::size_t>(parts * 4 * b.columns));
   for_each_chunk_of(
       b.rows * b.columns * kNormCost, parts, [&](std::int64_t part) {

@@ -2,6 +2,7 @@
 // behind a flattened image. Its weight and its rows are read as they lie, once
 // a pass: packing them would take longer than the products. For files named
 // *_simd.cpp.
+// Private to kernels/sequence.
 #pragma once
 
 #include "temper/kernels/sequence/linear.h"

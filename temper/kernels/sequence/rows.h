@@ -1,6 +1,7 @@
 // The work of layers on single rows of numbers: normalise them, add them up,
-// activate them. Any number of columns; whole vectors are fast. Private to the
-// *_simd.cpp files of this corner, compiled in rows_simd.cpp.
+// activate them. Any number of columns; whole vectors are fast. For files named
+// *_simd.cpp; compiled in rows_simd.cpp.
+// Private to kernels/sequence.
 #pragma once
 
 #include "temper/kernels/gemm/row_block.h"

@@ -1,5 +1,6 @@
-// The part that both passes of a transformer block share. Private to the
-// transformer_*_simd.cpp files.
+// The part that both passes of a transformer block share. For files named
+// *_simd.cpp.
+// Private to kernels/sequence.
 #pragma once
 
 #include "temper/kernels/sequence/attention.h"

@@ -1,8 +1,9 @@
-// Private to kernels/simd. Which cores helpers of a call may run on: any but
-// the caller's, where they could not help. Linux wakes a thread beside whoever
-// woke it when cores share no cache, as those of virtual machines, and takes
-// tens of milliseconds to notice that a core is idle. macOS has no such call,
-// and spreads threads by itself.
+// Which cores helpers of a call may run on: any but the caller's, where they
+// could not help. Linux wakes a thread beside whoever woke it when cores share
+// no cache, as those of virtual machines, and takes tens of milliseconds to
+// notice that a core is idle. macOS has no such call, and spreads threads by
+// itself.
+// Private to kernels/simd.
 #pragma once
 
 #include <thread>

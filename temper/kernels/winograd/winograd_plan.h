@@ -1,5 +1,6 @@
 // The jobs of a Winograd convolution, made from its shape. Used by
 // winograd.cpp and winograd_gradient.cpp.
+// Private to kernels/winograd.
 #pragma once
 
 #include "temper/kernels/conv_shape.h"

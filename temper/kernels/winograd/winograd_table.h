@@ -1,5 +1,6 @@
 // The pieces of a Winograd convolution that are compiled for each vector unit.
 // Each runs on one thread; winograd.cpp cuts the work and hands it out.
+// Private to kernels/winograd.
 #pragma once
 
 #include "temper/kernels/winograd/winograd_job.h"

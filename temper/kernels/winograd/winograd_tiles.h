@@ -1,5 +1,6 @@
 // Tiles between memory and the transformed domain, all channels of a tile at a
 // time. For files named *_simd.cpp.
+// Private to kernels/winograd.
 #pragma once
 
 #include "temper/kernels/norm/gradient_end.h"

@@ -10,6 +10,7 @@
 // F(4, 3) uses the points 0, +-5/8, +-3/2 and infinity: the same number of
 // operations as the usual 0, +-1, +-2, constants that are exact in binary, and
 // half the error.
+// Private to kernels/winograd.
 #pragma once
 
 #include "temper/kernels/simd/vector.h"

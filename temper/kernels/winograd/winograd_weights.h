@@ -1,5 +1,6 @@
 // Weights between memory and the transformed domain. For files named
 // *_simd.cpp.
+// Private to kernels/winograd.
 #pragma once
 
 #include "temper/kernels/gemm/multiply.h"

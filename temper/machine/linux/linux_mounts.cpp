@@ -65,7 +65,7 @@ std::string filesystem_type(
   const Mount* best = nullptr;
   for (const Mount& mount : mounts) {
     if (!holds(mount.point, path.string())) continue;
-    // Of two on the same point, the later one covers the earlier.
+    // The later of two on the same point covers the earlier.
     if (!best || mount.point.size() >= best->point.size()) best = &mount;
   }
   return best ? clean(best->type) : "";

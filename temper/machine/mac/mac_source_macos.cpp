@@ -143,7 +143,7 @@ std::optional<MacFootprint> SystemMac::footprint() {
       TASK_VM_INFO,
       reinterpret_cast<task_info_t>(&info),
       &size);
-  // What an older kernel does not know it leaves as it was: zero.
+  // An older kernel leaves a field that it does not know as it was: zero.
   if (result != KERN_SUCCESS || info.phys_footprint == 0) return std::nullopt;
   MacFootprint footprint;
   footprint.now_bytes = info.phys_footprint;

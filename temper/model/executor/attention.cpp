@@ -10,7 +10,7 @@ at::Tensor attend(
     const at::Tensor& key,
     const at::Tensor& value,
     const at::Tensor& mask,
-    const AttentionOptions& options) {
+    const AttentionByParts& options) {
   at::Tensor keys = key;
   at::Tensor values = value;
   if (options.grouped) {

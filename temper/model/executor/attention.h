@@ -9,7 +9,7 @@
 
 namespace temper::model {
 
-struct AttentionOptions {
+struct AttentionByParts {
   double dropout = 0;
   bool is_causal = false;
   std::optional<double> scale; // none: 1 / sqrt of the last size
@@ -22,6 +22,6 @@ at::Tensor attend(
     const at::Tensor& key,
     const at::Tensor& value,
     const at::Tensor& mask,
-    const AttentionOptions& options);
+    const AttentionByParts& options);
 
 } // namespace temper::model

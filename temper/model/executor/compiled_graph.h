@@ -75,19 +75,19 @@ std::shared_ptr<const CompiledGraph> prepare(
 // Puts fused kernels in the place of the steps they stand for. Operators with a
 // kernel that was handed in keep it.
 void fuse_steps(
-    CompiledGraph& plan,
+    CompiledGraph& compiled,
     const Slots& slots,
     const StepMakers& own_kernels);
 
 // Fills `segments` from the nodes' marks. Nodes that write to what enters, or
 // hand it on as a view, are left out: they would see it changed the second
 // time, and keeping a view costs nothing.
-void find_segments(CompiledGraph& plan, const Slots& slots);
+void find_segments(CompiledGraph& compiled, const Slots& slots);
 
 // Puts the inputs where the first steps read them. Error, naming input, what
 // was expected and what was given.
 void place_inputs(
-    const CompiledGraph& plan,
+    const CompiledGraph& compiled,
     const std::vector<at::Tensor>& given,
     Frame& frame);
 ExpectedInput expect_input(

@@ -64,7 +64,7 @@ bool has_other_batch(
 struct GraphModule::Body {
   graph::Graph as_it_came;
   std::array<graph::Graph, 2> graphs; // eval, training
-  std::array<std::shared_ptr<const CompiledGraph>, 2> plans;
+  std::array<std::shared_ptr<const CompiledGraph>, 2> compiled;
   std::array<std::vector<at::Tensor>, 2> frames; // weights in their slots
   std::map<std::string, at::Tensor> weights; // tied ones share one tensor
   std::unique_ptr<GroupedNorms> norms; // null: over all that is there
@@ -109,14 +109,14 @@ struct GraphModule::Body {
 
   void prepare_both() {
     for (const std::size_t mode : {0U, 1U})
-      plans[mode] = prepare(graphs[mode], place, options);
+      compiled[mode] = prepare(graphs[mode], place, options);
     fill_frames();
   }
 
   void fill_frames() {
     for (const std::size_t mode : {0U, 1U}) {
-      Frame frame = empty_frame(*plans[mode]);
-      for (const auto& [slot, target] : plans[mode]->weights)
+      Frame frame = empty_frame(*compiled[mode]);
+      for (const auto& [slot, target] : compiled[mode]->weights)
         at_slot(frame, slot) = weights.at(target);
       frames[mode] = std::move(frame.tensors);
     }
@@ -164,9 +164,9 @@ struct GraphModule::Body {
   }
 
   // Graphs without in-place operators say what a buffer becomes.
-  void change_buffers(const CompiledGraph& plan, const Frame& frame) {
+  void change_buffers(const CompiledGraph& compiled, const Frame& frame) {
     const at::NoGradGuard no_grad;
-    for (const auto& [target, slot] : plan.changed) {
+    for (const auto& [target, slot] : compiled.changed) {
       at::Tensor& buffer = weights.at(target);
       const at::Tensor& value = at_slot(frame, slot);
       if (!value.is_same(buffer)) buffer.copy_(value);
@@ -238,21 +238,21 @@ std::vector<at::Tensor> GraphModule::forward_all(
       has_other_batch(inputs, body_->fixed_batch))
     return forward_in_batches(inputs);
   const std::size_t mode = body_->training ? 1 : 0;
-  const auto plan = body_->plans[mode];
+  const auto compiled = body_->compiled[mode];
   Frame frame;
   frame.tensors = body_->frames[mode];
-  frame.numbers.resize(static_cast<std::size_t>(plan->number_count));
-  place_inputs(*plan, inputs, frame);
+  frame.numbers.resize(static_cast<std::size_t>(compiled->number_count));
+  place_inputs(*compiled, inputs, frame);
   std::size_t next = 0;
-  for (const auto& segment : plan->segments) {
-    run_steps(*plan, next, segment.begin, frame, body_->hooks);
-    run_segment(plan, segment, frame, body_->hooks);
+  for (const auto& segment : compiled->segments) {
+    run_steps(*compiled, next, segment.begin, frame, body_->hooks);
+    run_segment(compiled, segment, frame, body_->hooks);
     next = segment.end;
   }
-  run_steps(*plan, next, plan->steps.size(), frame, body_->hooks);
-  body_->change_buffers(*plan, frame);
+  run_steps(*compiled, next, compiled->steps.size(), frame, body_->hooks);
+  body_->change_buffers(*compiled, frame);
   std::vector<at::Tensor> results;
-  for (const int slot : plan->outputs)
+  for (const int slot : compiled->outputs)
     results.push_back(at_slot(frame, slot));
   return results;
 }
@@ -303,7 +303,7 @@ void GraphModule::end_update() {
 }
 
 const graph::Graph* GraphModule::graph() const {
-  return &body_->plans[body_->training ? 1 : 0]->graph;
+  return &body_->compiled[body_->training ? 1 : 0]->graph;
 }
 
 at::Tensor GraphModule::tensor(const std::string& target) const {

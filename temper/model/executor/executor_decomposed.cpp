@@ -11,7 +11,7 @@ namespace temper::model {
 namespace {
 
 NodeCall attention(Arguments& a) {
-  AttentionOptions options;
+  AttentionByParts options;
   const Number dropout = a.number("dropout_p", 0.0);
   options.is_causal = a.boolean("is_causal", false);
   options.grouped = a.boolean("enable_gqa", false);
@@ -26,7 +26,7 @@ NodeCall attention(Arguments& a) {
           scaled,
           scale,
           options](Frame& f) {
-    AttentionOptions now = options;
+    AttentionByParts now = options;
     now.dropout = dropout.real(f);
     if (scaled) now.scale = scale.real(f);
     at_slot(f, y) = attend(

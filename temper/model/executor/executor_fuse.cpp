@@ -73,11 +73,14 @@ void group_calls(Calls& calls, const Slots& slots, const graph::Fusion& from) {
   calls[from.nodes.back()] = std::move(group);
 }
 
-void fuse(CompiledGraph& plan, const Slots& slots, const graph::Fusion& from) {
+void fuse(
+    CompiledGraph& compiled,
+    const Slots& slots,
+    const graph::Fusion& from) {
   Calls calls;
-  Step& last = plan.steps[from.nodes.back()];
+  Step& last = compiled.steps[from.nodes.back()];
   for (const std::size_t node : from.nodes) {
-    Step& step = plan.steps[node];
+    Step& step = compiled.steps[node];
     calls[node] = std::move(step.run);
     step.run = [](Frame&) {};
     if (&step == &last) continue;
@@ -91,29 +94,30 @@ void fuse(CompiledGraph& plan, const Slots& slots, const graph::Fusion& from) {
 }
 
 void fuse_or_its_parts(
-    CompiledGraph& plan,
+    CompiledGraph& compiled,
     const Slots& slots,
     const StepMakers& own_kernels,
     const graph::Fusion& group) {
-  if (!has_own_kernel(plan.graph, group, own_kernels) &&
+  if (!has_own_kernel(compiled.graph, group, own_kernels) &&
       make_fused(group) != nullptr)
-    return fuse(plan, slots, group);
+    return fuse(compiled, slots, group);
   for (const graph::Fusion& part : group.parts)
-    fuse_or_its_parts(plan, slots, own_kernels, part);
+    fuse_or_its_parts(compiled, slots, own_kernels, part);
 }
 
 } // namespace
 
 void fuse_steps(
-    CompiledGraph& plan,
+    CompiledGraph& compiled,
     const Slots& slots,
     const StepMakers& own_kernels) {
-  if (!plan.place.device.is_cpu() || plan.place.floating != at::kFloat) return;
+  if (!compiled.place.device.is_cpu() || compiled.place.floating != at::kFloat)
+    return;
   use_torch_threads();
   const graph::Fusions found =
-      graph::find_fusions(plan.graph, options_beside(own_kernels));
+      graph::find_fusions(compiled.graph, options_beside(own_kernels));
   for (const graph::Fusion& group : found.groups)
-    fuse_or_its_parts(plan, slots, own_kernels, group);
+    fuse_or_its_parts(compiled, slots, own_kernels, group);
 }
 
 } // namespace temper::model

@@ -73,7 +73,7 @@ bool in_range(const graph::SymbolRange& range, std::int64_t value) {
 }
 
 void bind(
-    const CompiledGraph& plan,
+    const CompiledGraph& compiled,
     const ExpectedInput& input,
     const at::Tensor& given,
     graph::Symbols& symbols) {
@@ -86,8 +86,9 @@ void bind(
           input,
           given,
           cat(", but ", input.symbols[i], " was ", place->second, " before"));
-    const auto range = plan.graph.symbols.find(input.symbols[i]);
-    if (range != plan.graph.symbols.end() && !in_range(range->second, value))
+    const auto range = compiled.graph.symbols.find(input.symbols[i]);
+    if (range != compiled.graph.symbols.end() &&
+        !in_range(range->second, value))
       refuse_input(
           input,
           given,
@@ -131,42 +132,42 @@ ExpectedInput expect_input(
 }
 
 void place_inputs(
-    const CompiledGraph& plan,
+    const CompiledGraph& compiled,
     const std::vector<at::Tensor>& given,
     Frame& frame) {
-  if (given.size() != plan.inputs.size())
+  if (given.size() != compiled.inputs.size())
     throw Error(
         cat("[model] the model takes ",
-            plural(static_cast<std::int64_t>(plan.inputs.size()), "input"),
+            plural(static_cast<std::int64_t>(compiled.inputs.size()), "input"),
             ", given ",
             given.size(),
             "."));
   graph::Symbols symbols;
   for (std::size_t i = 0; i < given.size(); ++i) {
-    const auto& input = plan.inputs[i];
+    const auto& input = compiled.inputs[i];
     if (!given[i].defined() || given[i].scalar_type() != input.type ||
         !fits_fixed(input, given[i].sizes().vec()))
       refuse_input(input, given[i]);
-    bind(plan, input, given[i], symbols);
-    if (given[i].device().type() != plan.place.device.type())
+    bind(compiled, input, given[i], symbols);
+    if (given[i].device().type() != compiled.place.device.type())
       throw Error(
           cat("[model] input ",
               input.name,
               " is on ",
               given[i].device().str(),
               " and the model on ",
-              plan.place.device.str(),
+              compiled.place.device.str(),
               "."),
-          cat("Move it: to(\"", plan.place.device.str(), "\")."));
+          cat("Move it: to(\"", compiled.place.device.str(), "\")."));
     at_slot(frame, input.slot) = given[i];
   }
   for (std::size_t i = 0; i < given.size(); ++i)
-    for (std::size_t d = 0; d < plan.inputs[i].sizes.size(); ++d) {
-      const auto& size = plan.inputs[i].sizes[d];
-      if (size.fixed() || !plan.inputs[i].symbols[d].empty()) continue;
+    for (std::size_t d = 0; d < compiled.inputs[i].sizes.size(); ++d) {
+      const auto& size = compiled.inputs[i].sizes[d];
+      if (size.fixed() || !compiled.inputs[i].symbols[d].empty()) continue;
       if (graph::evaluate(size, symbols) !=
           given[i].size(static_cast<std::int64_t>(d)))
-        refuse_input(plan.inputs[i], given[i]);
+        refuse_input(compiled.inputs[i], given[i]);
     }
 }
 

@@ -72,45 +72,46 @@ std::vector<int> tensor_makes(const graph::Node& node, const Slots& slots) {
 }
 
 // Weights and constants stay; results that the caller gets stay too.
-void plan_releases(CompiledGraph& plan) {
+void find_releases(CompiledGraph& compiled) {
   std::set<int> kept;
-  for (const auto& [slot, target] : plan.weights)
+  for (const auto& [slot, target] : compiled.weights)
     kept.insert(slot);
-  for (const int slot : plan.outputs)
+  for (const int slot : compiled.outputs)
     kept.insert(slot);
-  for (const auto& [target, slot] : plan.changed)
+  for (const auto& [target, slot] : compiled.changed)
     kept.insert(slot);
   std::map<int, std::size_t> last;
-  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
-    for (const int slot : plan.steps[i].makes)
+  for (std::size_t i = 0; i < compiled.steps.size(); ++i) {
+    for (const int slot : compiled.steps[i].makes)
       last[slot] = i;
-    for (const int slot : plan.steps[i].reads)
+    for (const int slot : compiled.steps[i].reads)
       last[slot] = i;
   }
   for (const auto& [slot, step] : last)
-    if (kept.count(slot) == 0) plan.steps[step].releases.push_back(slot);
+    if (kept.count(slot) == 0) compiled.steps[step].releases.push_back(slot);
 }
 
-void add_inputs(CompiledGraph& plan, Slots& slots) {
-  for (const auto& input : plan.graph.inputs) {
+void add_inputs(CompiledGraph& compiled, Slots& slots) {
+  for (const auto& input : compiled.graph.inputs) {
     const int slot = slots.add_tensor(input.value);
     if (input.kind != graph::InputKind::kUser)
-      plan.weights.emplace_back(slot, input.target);
+      compiled.weights.emplace_back(slot, input.target);
     else
-      plan.inputs.push_back(expect_input(plan.graph, input, plan.place, slot));
+      compiled.inputs.push_back(
+          expect_input(compiled.graph, input, compiled.place, slot));
   }
 }
 
-void add_outputs(CompiledGraph& plan, const Slots& slots) {
-  for (const auto& output : plan.graph.outputs) {
+void add_outputs(CompiledGraph& compiled, const Slots& slots) {
+  for (const auto& output : compiled.graph.outputs) {
     const auto* tensor = std::get_if<graph::TensorName>(&output.value);
     if (tensor == nullptr) continue; // a number or None: no one asks for it
     if (output.kind == graph::OutputKind::kUser)
-      plan.outputs.push_back(slots.tensor(tensor->name));
+      compiled.outputs.push_back(slots.tensor(tensor->name));
     else
-      plan.changed.emplace_back(output.target, slots.tensor(tensor->name));
+      compiled.changed.emplace_back(output.target, slots.tensor(tensor->name));
   }
-  if (plan.outputs.empty())
+  if (compiled.outputs.empty())
     throw Error(
         "[model] the graph returns no tensor, so there is nothing to train.",
         "Return the network's output from forward().");
@@ -122,30 +123,30 @@ std::shared_ptr<const CompiledGraph> prepare(
     const graph::Graph& graph,
     const TargetDevice& place,
     const PrepareOptions& options) {
-  auto plan = std::make_shared<CompiledGraph>();
-  plan->graph = graph;
-  plan->place = place;
+  auto compiled = std::make_shared<CompiledGraph>();
+  compiled->graph = graph;
+  compiled->place = place;
   Slots slots;
-  add_inputs(*plan, slots);
-  for (const auto& node : plan->graph.nodes) {
+  add_inputs(*compiled, slots);
+  for (const auto& node : compiled->graph.nodes) {
     add_results(node, slots);
-    Arguments arguments(node, nullptr, slots, plan->place);
+    Arguments arguments(node, nullptr, slots, compiled->place);
     NodeCall run = make_call(arguments, options);
     check(static_cast<bool>(run), "a maker of steps makes one");
-    plan->steps.push_back(
+    compiled->steps.push_back(
         {with_preludes(arguments.take_preludes(), std::move(run)),
          tensor_reads(node, slots),
          tensor_makes(node, slots),
          {}});
   }
-  add_outputs(*plan, slots);
-  plan->tensor_count = slots.tensor_count();
-  plan->number_count = slots.number_count();
-  plan->constants = slots.constants();
-  if (options.fuse) fuse_steps(*plan, slots, options.kernels);
-  plan_releases(*plan);
-  find_segments(*plan, slots);
-  return plan;
+  add_outputs(*compiled, slots);
+  compiled->tensor_count = slots.tensor_count();
+  compiled->number_count = slots.number_count();
+  compiled->constants = slots.constants();
+  if (options.fuse) fuse_steps(*compiled, slots, options.kernels);
+  find_releases(*compiled);
+  find_segments(*compiled, slots);
+  return compiled;
 }
 
 } // namespace temper::model

@@ -58,8 +58,8 @@ std::vector<GeneratorState> generator_states(const at::Device& device) {
 
 // The facts that the second run needs besides the tensors that enter.
 struct SegmentInputs : torch::CustomClassHolder {
-  std::shared_ptr<const CompiledGraph> plan;
-  const Segment* segment = nullptr; // the plan's
+  std::shared_ptr<const CompiledGraph> compiled;
+  const Segment* segment = nullptr; // the compiled graph's
   SharedHooks hooks;
   std::vector<at::Scalar> numbers;
   std::vector<std::pair<int, at::Tensor>> buffers;
@@ -73,9 +73,9 @@ std::vector<at::Tensor> run_again(
     const SegmentInputs& memory,
     const variable_list& entering,
     variable_list& leaves) {
-  const CompiledGraph& plan = *memory.plan;
+  const CompiledGraph& compiled = *memory.compiled;
   const Segment& segment = *memory.segment;
-  Frame frame = empty_frame(plan);
+  Frame frame = empty_frame(compiled);
   frame.numbers = memory.numbers;
   for (const auto& [slot, tensor] : memory.buffers)
     at_slot(frame, slot) = tensor;
@@ -88,7 +88,7 @@ std::vector<at::Tensor> run_again(
           entering[use].requires_grad());
       at_slot(frame, segment.uses[use].slot) = leaves[use];
     }
-    run_steps(plan, step, step + 1, frame, memory.hooks, true);
+    run_steps(compiled, step, step + 1, frame, memory.hooks, true);
   }
   std::vector<at::Tensor> results;
   for (const int slot : segment.outputs)
@@ -102,14 +102,15 @@ struct Recompute : torch::autograd::Function<Recompute> {
       const c10::intrusive_ptr<SegmentInputs>& memory,
       at::TensorList entering) {
     const Segment& segment = *memory->segment;
-    Frame frame = empty_frame(*memory->plan);
+    Frame frame = empty_frame(*memory->compiled);
     frame.numbers = memory->outer->numbers;
     for (const auto& slots : {segment.buffers, segment.changed_buffers})
       for (const int slot : slots)
         at_slot(frame, slot) = at_slot(*memory->outer, slot);
     for (std::size_t i = 0; i < entering.size(); ++i)
       at_slot(frame, segment.uses[i].slot) = entering[i];
-    run_steps(*memory->plan, segment.begin, segment.end, frame, memory->hooks);
+    run_steps(
+        *memory->compiled, segment.begin, segment.end, frame, memory->hooks);
     memory->outer->numbers = frame.numbers;
     variable_list results;
     for (const int slot : segment.outputs)
@@ -132,7 +133,7 @@ struct Recompute : torch::autograd::Function<Recompute> {
       const at::AutoGradMode with_grad(true);
       std::vector<GeneratorState> now;
       if (memory.segment->random) {
-        now = generator_states(memory.plan->place.device);
+        now = generator_states(memory.compiled->place.device);
         restore(memory.generators);
       }
       std::optional<libtorch::AutocastScope> autocast;
@@ -167,7 +168,7 @@ struct Recompute : torch::autograd::Function<Recompute> {
 } // namespace
 
 void run_segment(
-    const std::shared_ptr<const CompiledGraph>& plan,
+    const std::shared_ptr<const CompiledGraph>& compiled,
     const Segment& segment,
     Frame& frame,
     const SharedHooks& hooks) {
@@ -178,11 +179,11 @@ void run_segment(
     needs_grad = needs_grad || entering.back().requires_grad();
   }
   if (!at::GradMode::is_enabled() || !needs_grad) {
-    run_steps(*plan, segment.begin, segment.end, frame, hooks);
+    run_steps(*compiled, segment.begin, segment.end, frame, hooks);
     return;
   }
   auto memory = c10::make_intrusive<SegmentInputs>();
-  memory->plan = plan;
+  memory->compiled = compiled;
   memory->segment = &segment;
   memory->hooks = hooks;
   memory->numbers = frame.numbers;
@@ -190,7 +191,8 @@ void run_segment(
     memory->buffers.emplace_back(slot, at_slot(frame, slot));
   for (const int slot : segment.changed_buffers)
     memory->buffers.emplace_back(slot, at_slot(frame, slot).clone());
-  if (segment.random) memory->generators = generator_states(plan->place.device);
+  if (segment.random)
+    memory->generators = generator_states(compiled->place.device);
   memory->autocast = libtorch::AutocastScope::now();
   memory->outer = &frame;
   const variable_list results =

@@ -21,13 +21,13 @@ void release(const Step& step, Frame& frame) {
 
 // Hooks stand outside the try: what they throw is theirs.
 void run_watched(
-    const CompiledGraph& plan,
+    const CompiledGraph& compiled,
     std::size_t index,
     Frame& frame,
     const NodeHooks& hooks,
     bool again) {
-  const Step& step = plan.steps[index];
-  const NodeEvent event{index, plan.graph.nodes[index], again};
+  const Step& step = compiled.steps[index];
+  const NodeEvent event{index, compiled.graph.nodes[index], again};
   if (hooks.before) hooks.before(event);
   try {
     step.run(frame);
@@ -40,17 +40,17 @@ void run_watched(
 
 } // namespace
 
-Frame empty_frame(const CompiledGraph& plan) {
+Frame empty_frame(const CompiledGraph& compiled) {
   Frame frame;
-  frame.tensors.resize(static_cast<std::size_t>(plan.tensor_count));
-  frame.numbers.resize(static_cast<std::size_t>(plan.number_count));
-  for (const auto& [slot, tensor] : plan.constants)
+  frame.tensors.resize(static_cast<std::size_t>(compiled.tensor_count));
+  frame.numbers.resize(static_cast<std::size_t>(compiled.number_count));
+  for (const auto& [slot, tensor] : compiled.constants)
     at_slot(frame, slot) = tensor;
   return frame;
 }
 
 void run_steps(
-    const CompiledGraph& plan,
+    const CompiledGraph& compiled,
     std::size_t begin,
     std::size_t end,
     Frame& frame,
@@ -58,18 +58,19 @@ void run_steps(
     bool again) {
   if (hooks != nullptr) {
     for (std::size_t i = begin; i < end; ++i)
-      run_watched(plan, i, frame, *hooks, again);
+      run_watched(compiled, i, frame, *hooks, again);
     return;
   }
   std::size_t index = begin;
   try {
     for (; index < end; ++index) {
-      plan.steps[index].run(frame);
-      release(plan.steps[index], frame);
+      compiled.steps[index].run(frame);
+      release(compiled.steps[index], frame);
     }
   } catch (...) {
     rethrow_of_node(
-        plan.graph.nodes[index], tensors_at(frame, plan.steps[index].reads));
+        compiled.graph.nodes[index],
+        tensors_at(frame, compiled.steps[index].reads));
   }
 }
 

@@ -55,8 +55,9 @@ void add_declared(
   }
 }
 
-// What the schema says, and what the operator's page knows beyond it: running
-// statistics that are moved, dropout that hands its input on.
+// Effects that the schema tells, and those that the operator's page knows
+// beyond it: running statistics that are moved, dropout that hands its input
+// on.
 Effects effects_of(
     const graph::Node& node,
     const Slots& slots,
@@ -89,15 +90,15 @@ bool may_be_random(const graph::Node& node) {
   return graph::find_operator(node) == nullptr || graph::draws_randomness(node);
 }
 
-class Planner {
+class SegmentSearch {
  public:
-  Planner(CompiledGraph& plan, const Slots& slots)
-      : plan_(plan), sharing_(plan.tensor_count) {
-    for (const auto& input : plan.graph.inputs)
+  SegmentSearch(CompiledGraph& compiled, const Slots& slots)
+      : compiled_(compiled), sharing_(compiled.tensor_count) {
+    for (const auto& input : compiled.graph.inputs)
       if (input.kind == graph::InputKind::kBuffer ||
           input.kind == graph::InputKind::kConstant)
         buffers_.insert(slots.tensor(input.value));
-    for (const auto& node : plan.graph.nodes) {
+    for (const auto& node : compiled.graph.nodes) {
       effects_.push_back(effects_of(node, slots, buffers_));
       const auto& shared = effects_.back().shared;
       for (std::size_t i = 1; i < shared.size(); ++i)
@@ -107,11 +108,11 @@ class Planner {
 
   void run() {
     std::size_t begin = 0;
-    while (begin < plan_.graph.nodes.size()) {
-      const int mark = plan_.graph.nodes[begin].recompute_segment;
+    while (begin < compiled_.graph.nodes.size()) {
+      const int mark = compiled_.graph.nodes[begin].recompute_segment;
       std::size_t end = begin + 1;
-      while (end < plan_.graph.nodes.size() &&
-             plan_.graph.nodes[end].recompute_segment == mark)
+      while (end < compiled_.graph.nodes.size() &&
+             compiled_.graph.nodes[end].recompute_segment == mark)
         ++end;
       if (mark >= 0) add(begin, end);
       begin = end;
@@ -127,7 +128,7 @@ class Planner {
       for (const int slot : effects_[i].writes)
         if (buffers_.count(slot) == 0 && entering.count(sharing_.of(slot)) > 0)
           return i;
-      for (const int slot : plan_.steps[i].makes)
+      for (const int slot : compiled_.steps[i].makes)
         if (entering.count(sharing_.of(slot)) > 0 &&
             std::count(leaving.begin(), leaving.end(), slot) > 0)
           return i;
@@ -160,28 +161,31 @@ class Planner {
     std::set<int> buffers;
     for (std::size_t i = end; i-- > begin;) {
       std::set<int> seen;
-      for (const int slot : plan_.steps[i].reads) {
+      for (const int slot : compiled_.steps[i].reads) {
         if (inside.count(slot) > 0 || !seen.insert(slot).second) continue;
         if (buffers_.count(slot) > 0)
           buffers.insert(slot);
         else
           segment.uses.push_back({i, slot});
       }
-      segment.random = segment.random || may_be_random(plan_.graph.nodes[i]);
-      for (const int slot : plan_.steps[i].releases)
+      segment.random =
+          segment.random || may_be_random(compiled_.graph.nodes[i]);
+      for (const int slot : compiled_.steps[i].releases)
         if (inside.count(slot) == 0) segment.releases.push_back(slot);
     }
     for (const int slot : buffers)
       (is_written(slot) ? segment.changed_buffers : segment.buffers)
           .push_back(slot);
     segment.outputs = outputs_of(begin, end);
-    if (!segment.outputs.empty()) plan_.segments.push_back(std::move(segment));
+    if (!segment.outputs.empty())
+      compiled_.segments.push_back(std::move(segment));
   }
 
   std::set<int> made_in(std::size_t begin, std::size_t end) const {
     std::set<int> made;
     for (std::size_t i = begin; i < end; ++i)
-      made.insert(plan_.steps[i].makes.begin(), plan_.steps[i].makes.end());
+      made.insert(
+          compiled_.steps[i].makes.begin(), compiled_.steps[i].makes.end());
     return made;
   }
 
@@ -189,18 +193,19 @@ class Planner {
     const auto inside = made_in(begin, end);
     std::set<int> classes;
     for (std::size_t i = begin; i < end; ++i)
-      for (const int slot : plan_.steps[i].reads)
+      for (const int slot : compiled_.steps[i].reads)
         if (inside.count(slot) == 0 && buffers_.count(slot) == 0)
           classes.insert(sharing_.of(slot));
     return classes;
   }
 
   std::vector<int> outputs_of(std::size_t begin, std::size_t end) const {
-    std::set<int> wanted(plan_.outputs.begin(), plan_.outputs.end());
-    for (const auto& [target, slot] : plan_.changed)
+    std::set<int> wanted(compiled_.outputs.begin(), compiled_.outputs.end());
+    for (const auto& [target, slot] : compiled_.changed)
       wanted.insert(slot);
-    for (std::size_t i = end; i < plan_.steps.size(); ++i)
-      wanted.insert(plan_.steps[i].reads.begin(), plan_.steps[i].reads.end());
+    for (std::size_t i = end; i < compiled_.steps.size(); ++i)
+      wanted.insert(
+          compiled_.steps[i].reads.begin(), compiled_.steps[i].reads.end());
     std::vector<int> outputs;
     for (const int slot : made_in(begin, end))
       if (wanted.count(slot) > 0) outputs.push_back(slot);
@@ -214,7 +219,7 @@ class Planner {
     return false;
   }
 
-  CompiledGraph& plan_;
+  CompiledGraph& compiled_;
   Sharing sharing_;
   std::vector<Effects> effects_;
   std::set<int> buffers_;
@@ -222,12 +227,12 @@ class Planner {
 
 } // namespace
 
-void find_segments(CompiledGraph& plan, const Slots& slots) {
+void find_segments(CompiledGraph& compiled, const Slots& slots) {
   const bool marked = std::any_of(
-      plan.graph.nodes.begin(), plan.graph.nodes.end(), [](const auto& node) {
-        return node.recompute_segment >= 0;
-      });
-  if (marked) Planner(plan, slots).run();
+      compiled.graph.nodes.begin(),
+      compiled.graph.nodes.end(),
+      [](const auto& node) { return node.recompute_segment >= 0; });
+  if (marked) SegmentSearch(compiled, slots).run();
 }
 
 } // namespace temper::model

@@ -65,8 +65,8 @@ kernels::Affine before(const ConvInput& input) {
   return affine_of(input.state, input.act);
 }
 
-// As the kernels read it: [outputs, kernel, kernel, channels], which for 1x1
-// and depthwise kernels is how it always lies.
+// The order in which kernels read it: [outputs, kernel, kernel, channels],
+// which for 1x1 and depthwise kernels is how it always lies.
 bool lies_channels_last(ConvWay way, const at::Tensor& weight) {
   return way == ConvWay::kOther ||
       (way == ConvWay::kRows && weight.size(2) > 1);

@@ -73,8 +73,8 @@ class ConvChain final : public FusedOp {
     return adds_input_ || has_shortcut_;
   }
 
-  // What is added to the last layer's normalised result: x, the shortcut's
-  // result with its normalisation, or no tensor.
+  // The input that is added to the last layer's normalised result: x, the
+  // shortcut's result with its normalisation, or no tensor.
   ConvInput added_to_end(
       const at::Tensor& x,
       const Tensors& inputs,
@@ -237,7 +237,7 @@ class ChainBackward {
           norm.sums());
       if (chain_.adds_input_ && wanted_[0]) x_gradient_ = gradient_;
     }
-    // What is added to x's gradient at the end stays as it is until then.
+    // A gradient that is added to x's at the end stays as it is until then.
     spends_ = writes && (chain_.has_shortcut_ || !x_gradient_.defined());
     spends_x_gradient_ = chain_.has_shortcut_ || writes;
   }

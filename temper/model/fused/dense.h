@@ -1,5 +1,5 @@
-// Questions that the ops of sequences ask about tensors. Private to
-// model/fused.
+// Questions that the ops of sequences ask about tensors.
+// Private to model/fused.
 #pragma once
 
 #include <ATen/ATen.h>

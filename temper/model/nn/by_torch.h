@@ -1,6 +1,7 @@
 // Layers by LibTorch's operators, as plain functions of tensors: what second
 // derivatives are taken of, and what computes where no kernel fits. Includes
-// torch: see model/module/module.h. Private to model/nn.
+// torch: see model/module/module.h.
+// Private to model/nn.
 #pragma once
 
 #include <ATen/ATen.h>

@@ -1,7 +1,7 @@
 // A call of a fused op from a program's own network: what torch::nn's modules
 // say as fused ops know it, whether the op may compute it, and the call with
-// second derivatives. Includes torch: see model/module/module.h. Private to
-// model/nn.
+// second derivatives. Includes torch: see model/module/module.h.
+// Private to model/nn.
 #pragma once
 
 #include <torch/nn/modules/batchnorm.h>

@@ -92,7 +92,7 @@ void add_epoch(const Event& event, Marks& marks, Delivery& batch) {
   };
   also("epoch_seconds", event.number(fields::kSeconds));
   also("epoch_samples_per_s", event.number(fields::kSamplesPerS));
-  // As people count them: the first is 1.
+  // People count them from 1.
   if (const auto epoch = event.number(fields::kEpoch))
     also("epoch", *epoch + 1);
 }

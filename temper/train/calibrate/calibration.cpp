@@ -105,7 +105,7 @@ plan::Candidates settings_of(const PlanRequest& request) {
 plan::Plan plan_settings(const PlanRequest& request) {
   plan::Decision decision;
   decision.candidates = settings_of(request);
-  // What a clock decides may be another setting, and other bits, next time.
+  // A decision by the clock may be another setting, and other bits, next time.
   if (request.config.deterministic)
     return plan::plan_unmeasured(
         decision.candidates, "deterministic = true wants the same every time");

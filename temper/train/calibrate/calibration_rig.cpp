@@ -388,8 +388,8 @@ class EngineRig final : public plan::Rig {
         : 1;
   }
 
-  // Nothing is computed before: on another thread OpenMP would keep a second
-  // team of threads there, and what uses several would be measured too slow.
+  // The thread of trials computes first: on another one OpenMP would keep a
+  // second team of threads, and settings with several would seem too slow.
   std::unique_ptr<plan::Trial> open(const plan::Setting& setting) override try {
     if (!std::exchange(fitted_, true)) ground_->fit_into(seconds_);
     return std::make_unique<EngineTrial>(ground_, setting);

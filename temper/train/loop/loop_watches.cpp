@@ -26,7 +26,7 @@ void LoopWatches::look() {
   looked_ = Meter::Clock::now();
 }
 
-// What planning and validation took is not training's.
+// The peak of planning and validation is not training's.
 void LoopWatches::begin_epoch() {
   memory::reset_tensor_peak(device_);
 }

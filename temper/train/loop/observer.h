@@ -42,7 +42,7 @@ class RunObserver {
   // config is the run's own, also when it is resumed.
   virtual void started(
       const journal::RunDirectory& /*directory*/,
-      const RunOverview& /*plan*/,
+      const RunOverview& /*overview*/,
       const config::Config& /*config*/) {}
   // An event was journaled. The first ones come before started().
   virtual void event(const journal::Event& /*event*/) {}

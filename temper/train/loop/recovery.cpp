@@ -214,7 +214,7 @@ void Recovery::rewind(std::int64_t update) {
 }
 
 std::int64_t Recovery::roll_back() {
-  // What was added up until now was trained, and counts.
+  // Sums that were added up until now were trained, and count.
   progress_.epoch_sums.add(parts_.engine.take_training_sums());
   if (progress_.guard.rollbacks > 1) states_.drop_newest();
   const GoodStates::Kept* kept = states_.newest();

@@ -2,7 +2,7 @@
 // makes a copy; a thread of the checkpoint room writes it. Saving changes
 // nothing of the run: any cadence gives the same bits. No torch.
 //
-// What a run must remember, and where it is:
+// The facts that a run must remember, and where they are:
 //   format, versions, device, threads   Snapshot (format, writer)
 //   the config, so that a resume knows what changed        Snapshot::config
 //   parameters, buffers, optimiser, EMA, loss scale        Snapshot::tensors

@@ -1,5 +1,6 @@
 // The loss and accuracy of the live line. Between two reports of slow steps
-// they are read for it alone. No torch. Private to train/loop.
+// they are read for it alone. No torch.
+// Private to train/loop.
 #pragma once
 
 #include <chrono>

@@ -83,7 +83,7 @@ Rule::Rule(
   }
 }
 
-// What may fail comes first; the kernels at the end cannot.
+// Work that may fail comes first; the kernels at the end cannot.
 void Rule::step(double lr, std::int64_t update, const CommitGate& gate) {
   const at::NoGradGuard no_grad;
   const auto now = [&](const Slot& slot) -> Update {

@@ -3,8 +3,8 @@
 
 namespace temper::train {
 
-std::string bottleneck(const Outcome& outcome, const RunOverview& plan) {
-  // What took less is not worth an advice.
+std::string bottleneck(const Outcome& outcome, const RunOverview& overview) {
+  // A wait that took less is not worth an advice.
   constexpr double kWorthIt_s = 5;
   const auto part_of_run = [&](double seconds) {
     return outcome.seconds > 0 ? seconds / outcome.seconds : 0;
@@ -21,7 +21,7 @@ std::string bottleneck(const Outcome& outcome, const RunOverview& plan) {
         percent(waiting),
         " of the time for data",
         outcome.waiting_s < kWorthIt_s ? ""
-            : plan.input_shape.size() == 3 // to decode and to augment
+            : overview.input_shape.size() == 3 // to decode and to augment
             ? ": more loader.workers or temper data pack help"
             : ": more loader.workers help");
   if (evaluating > kMuch)

@@ -25,22 +25,22 @@
 namespace temper::train {
 namespace {
 
-RunOverview plan_of(const RunParts& parts, const config::Config& config) {
-  RunOverview plan;
-  plan.engine = parts.engine->facts();
-  plan.source = parts.data.source;
-  plan.train_samples = parts.data.train_samples;
-  plan.val_samples = parts.data.val_samples;
-  plan.test_samples = parts.data.test_samples;
-  plan.input_shape = parts.data.input_shape;
-  plan.classes = parts.data.info.classes;
-  plan.notes = parts.data.notes;
-  plan.notes.insert(
-      plan.notes.end(), parts.model.notes.begin(), parts.model.notes.end());
+RunOverview overview_of(const RunParts& parts, const config::Config& config) {
+  RunOverview overview;
+  overview.engine = parts.engine->facts();
+  overview.source = parts.data.source;
+  overview.train_samples = parts.data.train_samples;
+  overview.val_samples = parts.data.val_samples;
+  overview.test_samples = parts.data.test_samples;
+  overview.input_shape = parts.data.input_shape;
+  overview.classes = parts.data.info.classes;
+  overview.notes = parts.data.notes;
+  overview.notes.insert(
+      overview.notes.end(), parts.model.notes.begin(), parts.model.notes.end());
   for (std::string& doubt : doubts_before(config))
-    plan.notes.push_back(std::move(doubt));
-  plan.updates_per_epoch = parts.train->batches_per_epoch().value_or(0);
-  return plan;
+    overview.notes.push_back(std::move(doubt));
+  overview.updates_per_epoch = parts.train->batches_per_epoch().value_or(0);
+  return overview;
 }
 
 // The steps of all epochs; no value when a generator does not say.
@@ -148,7 +148,7 @@ config::Config with_size_that_fits(
   return config;
 }
 
-// What the plan asks of the forecast, where there is a graph and a CPU.
+// Lets the plan ask the forecast, where there is a graph and a CPU.
 void let_it_forecast(
     const RunRequest& request,
     const RunParts& parts,
@@ -222,12 +222,12 @@ memory::Forecast forecast_of(
   const std::uint64_t loader_bytes = parts.train->stats().memory_bytes +
       (parts.val ? parts.val->stats().memory_bytes : 0);
   const EngineFacts facts = parts.engine->facts();
-  parts.plan.copies = copies_of(
+  parts.overview.copies = copies_of(
       request,
       facts,
       room_beside(request, setting.device, loader_bytes),
-      parts.plan.notes);
-  const std::uint64_t copies_bytes = parts.plan.copies.bytes;
+      parts.overview.notes);
+  const std::uint64_t copies_bytes = parts.overview.copies.bytes;
   const memory::Budget budget = budget_of(
       request.config,
       request.machine,
@@ -344,20 +344,21 @@ RunParts prepare(const RunRequest& request, const ResumePoint* from, bool dry) {
     parts.val = val_batches(parts.data, config, parts.layout);
     parts.test = test_batches(parts.data, config, parts.layout);
   }
-  parts.plan = plan_of(parts, config);
-  parts.plan.settings = settings;
-  parts.plan.kernels = kernels_of_run(
+  parts.overview = overview_of(parts, config);
+  parts.overview.settings = settings;
+  parts.overview.kernels = kernels_of_run(
       config,
       parts.model,
       setting,
-      {parts.plan.engine.loss, parts.plan.engine.loss_for_any_threads});
-  parts.plan.settings.workers = workers_of(config, parts.train->stats());
-  parts.plan.forecast = forecast_of(request, parts, planned, setting);
+      {parts.overview.engine.loss, parts.overview.engine.loss_for_any_threads});
+  parts.overview.settings.workers = workers_of(config, parts.train->stats());
+  parts.overview.forecast = forecast_of(request, parts, planned, setting);
   if (from == nullptr)
-    parts.plan.settings.micro_batch = {
-        cat(parts.plan.forecast.at_once), parts.plan.forecast.why};
+    parts.overview.settings.micro_batch = {
+        cat(parts.overview.forecast.at_once), parts.overview.forecast.why};
   if (parts.model.program)
-    parts.plan.parameters = parameter_table(parts.model.program->graph, config);
+    parts.overview.parameters =
+        parameter_table(parts.model.program->graph, config);
   return parts;
 }
 

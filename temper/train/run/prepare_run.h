@@ -21,7 +21,7 @@ struct RunParts {
   std::unique_ptr<Batches> train;
   std::unique_ptr<Batches> val;
   std::unique_ptr<Batches> test;
-  RunOverview plan;
+  RunOverview overview;
   std::optional<PlanMemory> plan_memory; // of a plan that was made now
 };
 

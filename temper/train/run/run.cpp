@@ -32,7 +32,7 @@
 namespace temper::train {
 namespace {
 
-// What ended the run is worth more than that its journal's disk is full, too.
+// The error that ended the run is worth more than one of the journal's disk.
 void sync_if_it_can(journal::Journal& journal) {
   try {
     journal.sync();
@@ -133,7 +133,7 @@ void Run::prepare_parts() {
       new RunParts(prepare(request_, from_ ? &*from_ : nullptr, false)));
   if (machine::is_sim(request_.config.device))
     set_up_sim(request_.config.sim, true);
-  result_.plan = parts_->plan;
+  result_.overview = parts_->overview;
 }
 
 void Run::make_directory() {
@@ -143,17 +143,18 @@ void Run::make_directory() {
   take(journal::make_run_directory(
       request_.config.run.dir,
       request_.config.run.name,
-      parts_->plan.engine.model,
-      parts_->plan.source));
+      parts_->overview.engine.model,
+      parts_->overview.source));
 }
 
 // The run's own config is what it does.
 void Run::say_what_it_does() {
   config::Config& config = request_.config;
-  if (request_.factories.open_data) config.data.source = parts_->plan.source;
+  if (request_.factories.open_data)
+    config.data.source = parts_->overview.source;
   config.guard.rollback = std::min<std::int64_t>(
       config.guard.rollback,
-      static_cast<std::int64_t>(parts_->plan.copies.good_states));
+      static_cast<std::int64_t>(parts_->overview.copies.good_states));
   if (request_.own_model.empty() && config.model.name.empty()) {
     const auto choice = choose_zoo_model(config, parts_->data);
     config.model.name = choice.name;
@@ -186,7 +187,7 @@ void Run::write_about() {
       directory.schema(), data::to_json(*parts_->data.schema));
   write_file_atomically(
       directory.machine(), machine::to_json(request_.machine));
-  write_file_atomically(directory.plan(), plan_json(parts_->plan) + "\n");
+  write_file_atomically(directory.plan(), plan_json(parts_->overview) + "\n");
 }
 
 // The length may be another, if that changes nothing of what was done.
@@ -215,12 +216,12 @@ void Run::keep_changes() {
     write_file_atomically(
         directory.schema(), data::to_json(*parts_->data.schema));
   if (from_->new_settings)
-    write_file_atomically(directory.plan(), plan_json(parts_->plan) + "\n");
+    write_file_atomically(directory.plan(), plan_json(parts_->overview) + "\n");
 }
 
 void Run::open_journal() {
   journal_.emplace(result_.directory.journal());
-  writer_ = writer_json(request_, parts_->plan);
+  writer_ = writer_json(request_, parts_->overview);
 }
 
 void Run::tell(const journal::Event& event) {
@@ -232,7 +233,11 @@ void Run::tell_the_beginning() {
   const double prepare_s = seconds_since(begin_);
   if (!goes_on() || !cut_journal(*journal_, result_.directory, *from_))
     tell(run_event(
-        result_.directory.name(), request_, parts_->plan, writer_, prepare_s));
+        result_.directory.name(),
+        request_,
+        parts_->overview,
+        writer_,
+        prepare_s));
   if (goes_on()) {
     warn_of_other_writer(*from_, writer_);
     tell(resume_event(
@@ -241,10 +246,10 @@ void Run::tell_the_beginning() {
         request_.origin,
         prepare_s));
   }
-  tell(forecast_event(parts_->plan.forecast));
+  tell(forecast_event(parts_->overview.forecast));
   for (const journal::Event& event : journal::missing_aside(result_.directory))
     tell(event);
-  observer_.started(result_.directory, parts_->plan, request_.config);
+  observer_.started(result_.directory, parts_->overview, request_.config);
 }
 
 void Run::open_checkpoints() {
@@ -260,7 +265,7 @@ void Run::open_checkpoints() {
 std::optional<plan::Expected> Run::planned_step() const {
   if (!parts_->plan_memory || !request_.config.model.freeze.empty())
     return std::nullopt;
-  return plan::expected_of(parts_->plan.settings);
+  return plan::expected_of(parts_->overview.settings);
 }
 
 void Run::forget_plan() const {
@@ -280,7 +285,7 @@ std::optional<journal::Event> Run::news() {
 
 // Null where another number of threads would give other bits, or was asked for.
 std::function<void(int)> Run::thread_setter() const {
-  if (!parts_->plan.kernels.any_threads || request_.config.threads)
+  if (!parts_->overview.kernels.any_threads || request_.config.threads)
     return nullptr;
   return [](int threads) { libtorch::set_threads(threads, 1); };
 }
@@ -299,7 +304,7 @@ LoopParts Run::loop_parts() {
       .gauge = [this] { return gauges_->read(); },
       .system = [this] { return news(); },
       .around = plan::surroundings_of(request_.machine),
-      .threads = parts_->plan.settings.setting().threads,
+      .threads = parts_->overview.settings.setting().threads,
       .set_threads = thread_setter(),
       .planned = planned_step(),
       .forget_plan = [this] { forget_plan(); },
@@ -307,9 +312,9 @@ LoopParts Run::loop_parts() {
       .save_now = request_.control.save_now,
       .heartbeats = &heartbeats_,
       .governor = memory::Governor(governor_options(
-          request_.config, parts_->plan.engine, parts_->plan.forecast)),
-      .forecast = parts_->plan.forecast,
-      .one_copy = parts_->plan.copies.checkpoints < 2};
+          request_.config, parts_->overview.engine, parts_->overview.forecast)),
+      .forecast = parts_->overview.forecast,
+      .one_copy = parts_->overview.copies.checkpoints < 2};
 }
 
 RunWatchParts Run::watch_parts() {
@@ -344,7 +349,7 @@ void Run::train() {
   }
 }
 
-// What is in memory is lost, but the checkpoint is whole.
+// The state in memory is lost, but the checkpoint is whole.
 void Run::stopped_half_way(const HalfDone& error) {
   log::warn(cat(error.what(), " ", error.hint()));
   result_.outcome.ending = Ending::kStopped;
@@ -359,7 +364,7 @@ void Run::leave_artifacts() {
              request_.config,
              result_.outcome.train,
              result_.outcome.val,
-             result_.plan.classes))
+             result_.overview.classes))
       tell(note_event(doubt, result_.outcome.updates));
   for (const std::string& path : observer_.finishing(result_))
     tell(journal::artifact_event(path, result_.outcome.updates));
@@ -378,7 +383,7 @@ void Run::leave_trace(std::int64_t update) {
 }
 
 void Run::tell_the_end() {
-  tell(end_event(result_.outcome, result_.plan));
+  tell(end_event(result_.outcome, result_.overview));
   journal_->sync();
   observer_.ended(result_.outcome);
 }
@@ -409,10 +414,10 @@ RunOverview plan_run(const RunRequest& asked) {
       request.config.model.freeze.empty()) {
     parts.train->start(0);
     if (const data::HostBatch* batch = parts.train->next())
-      parts.plan.fit = fit_on_sim(
+      parts.overview.fit = fit_on_sim(
           *parts.engine, *batch, request.config.sim.memory.bytes.value_or(0));
   }
-  return parts.plan;
+  return parts.overview;
 }
 
 RunResult run(const RunRequest& request) {

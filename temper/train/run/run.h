@@ -48,7 +48,7 @@ struct RunOverview {
 struct RunResult {
   Outcome outcome;
   journal::RunDirectory directory;
-  RunOverview plan;
+  RunOverview overview;
 };
 
 // How a run is told what to do while it trains. A null function is never asked.
@@ -101,6 +101,6 @@ RunOverview plan_run(const RunRequest& request);
 RunResult run(const RunRequest& request);
 
 // Where the time went, in one sentence.
-std::string bottleneck(const Outcome& outcome, const RunOverview& plan);
+std::string bottleneck(const Outcome& outcome, const RunOverview& overview);
 
 } // namespace temper::train

@@ -203,7 +203,7 @@ std::string differences_text(const Differences& found) {
   return join(said, ", ");
 }
 
-// What validates may be of the files that train, listed there.
+// A validation part may be of the files that train, listed there.
 Part with_files(const Part& part, const std::vector<Part>& all) {
   Part made = part;
   if (made.lines.empty() && !all.empty()) made.lines = all.front().lines;

@@ -54,25 +54,26 @@ void add_classes(
 
 } // namespace
 
-std::string plan_json(const RunOverview& plan) {
+std::string plan_json(const RunOverview& overview) {
   return json{
-      {"device", plan.engine.device},
-      {"model", plan.engine.model},
-      {"task", plan.engine.task},
-      {"loss", plan.engine.loss},
-      {"optimizer", plan.engine.optimizer},
-      {"parameters", plan.engine.parameters},
-      {"trainable", plan.engine.trainable},
-      {"source", plan.source},
-      {"train_samples", plan.train_samples},
-      {"val_samples", plan.val_samples},
-      {"test_samples", plan.test_samples},
-      {"input_shape", plan.input_shape},
-      {"updates_per_epoch", plan.updates_per_epoch},
-      {"notes", plan.notes},
+      {"device", overview.engine.device},
+      {"model", overview.engine.model},
+      {"task", overview.engine.task},
+      {"loss", overview.engine.loss},
+      {"optimizer", overview.engine.optimizer},
+      {"parameters", overview.engine.parameters},
+      {"trainable", overview.engine.trainable},
+      {"source", overview.source},
+      {"train_samples", overview.train_samples},
+      {"val_samples", overview.val_samples},
+      {"test_samples", overview.test_samples},
+      {"input_shape", overview.input_shape},
+      {"updates_per_epoch", overview.updates_per_epoch},
+      {"notes", overview.notes},
       {"kernels",
-       {{"fused", plan.kernels.fused}, {"bits", bits_text(plan.kernels)}}},
-      {"settings", json::parse(plan::to_json(plan.settings))}}
+       {{"fused", overview.kernels.fused},
+        {"bits", bits_text(overview.kernels)}}},
+      {"settings", json::parse(plan::to_json(overview.settings))}}
       .dump();
 }
 
@@ -85,16 +86,18 @@ plan::Plan settings_in(const std::string& plan_json) {
   return plan::plan_from_json(read["settings"].dump());
 }
 
-std::string writer_json(const RunRequest& request, const RunOverview& plan) {
+std::string writer_json(
+    const RunRequest& request,
+    const RunOverview& overview) {
   json writer{
       {"temper", request.version},
       {"libtorch", request.machine.libtorch.version},
-      {"device", plan.engine.device},
+      {"device", overview.engine.device},
       {"cpu", request.machine.cpu.model},
-      {"settings", plan::to_text(plan.settings.setting())}};
+      {"settings", plan::to_text(overview.settings.setting())}};
   if (const auto limit = kernels::asked_target(current_environment()))
     writer["vectors"] = kernels::name_of(*limit);
-  if (plan.kernels.any_threads) writer[kAnyThreads] = true;
+  if (overview.kernels.any_threads) writer[kAnyThreads] = true;
   return writer.dump();
 }
 
@@ -117,7 +120,7 @@ bool writes_the_same_bits(const std::string& one, const std::string& other) {
 Event run_event(
     const std::string& name,
     const RunRequest& request,
-    const RunOverview& plan,
+    const RunOverview& overview,
     const std::string& writer,
     double prepare_s) {
   return {
@@ -127,7 +130,7 @@ Event run_event(
        {fields::kId, journal::new_run_id()},
        {fields::kVersion, request.version},
        {fields::kConfig, config::to_toml(request.config)},
-       {fields::kPlan, journal::Json{plan_json(plan)}},
+       {fields::kPlan, journal::Json{plan_json(overview)}},
        {fields::kMachine,
         journal::Json{json::parse(machine::to_json(request.machine)).dump()}},
        {fields::kWriter, writer},
@@ -162,7 +165,7 @@ std::optional<Event> system_event(
   return event;
 }
 
-Event end_event(const Outcome& outcome, const RunOverview& plan) {
+Event end_event(const Outcome& outcome, const RunOverview& overview) {
   Event event{
       kinds::kEnd,
       0,
@@ -172,8 +175,8 @@ Event end_event(const Outcome& outcome, const RunOverview& plan) {
        {fields::kBestMetric, outcome.best_metric},
        {fields::kBest, outcome.best},
        {fields::kBestEpoch, std::int64_t{outcome.best_epoch}},
-       {fields::kBottleneck, bottleneck(outcome, plan)}}};
-  add_classes(event, outcome.val, plan.classes);
+       {fields::kBottleneck, bottleneck(outcome, overview)}}};
+  add_classes(event, outcome.val, overview.classes);
   return event;
 }
 

@@ -11,12 +11,12 @@
 
 namespace temper::train {
 
-std::string plan_json(const RunOverview& plan);
+std::string plan_json(const RunOverview& overview);
 // The settings in such a text; Error when it has none.
 plan::Plan settings_in(const std::string& plan_json);
 
 // The facts that must be the same for a resumed run to be bit-identical.
-std::string writer_json(const RunRequest& request, const RunOverview& plan);
+std::string writer_json(const RunRequest& request, const RunOverview& overview);
 
 // Whether a run that goes on from what `one` wrote ends with the same bits when
 // `other` goes on with it: they are equal, but for the number of threads where
@@ -27,7 +27,7 @@ bool writes_the_same_bits(const std::string& one, const std::string& other);
 journal::Event run_event(
     const std::string& name,
     const RunRequest& request,
-    const RunOverview& plan,
+    const RunOverview& overview,
     const std::string& writer,
     double prepare_s);
 journal::Event resume_event(
@@ -41,6 +41,6 @@ std::optional<journal::Event> system_event(
 journal::Event note_event(const std::string& text, std::int64_t update);
 // The end, with the confusion matrix and each class's accuracy where there are
 // classes.
-journal::Event end_event(const Outcome& outcome, const RunOverview& plan);
+journal::Event end_event(const Outcome& outcome, const RunOverview& overview);
 
 } // namespace temper::train

@@ -16,7 +16,7 @@ std::string front(const std::string& name, int levels) {
   std::size_t end = 0;
   for (int i = 0; i < levels && end != std::string::npos; ++i)
     end = name.find('.', i == 0 ? 0 : end + 1);
-  // What lies in no module is called by its own name.
+  // A parameter that lies in no module is called by its own name.
   return name.substr(0, end);
 }
 

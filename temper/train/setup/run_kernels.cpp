@@ -42,7 +42,7 @@ RunKernels kernels_of_run(
   const graph::Fusions fusions = graph::find_fusions(graph, options);
   found.fused = fusions.report;
   for (const std::size_t node : graph::thread_dependent_nodes(graph, fusions))
-    found.by_threads.push_back(graph::user_name(graph.nodes[node]));
+    found.by_threads.push_back(graph::layer_name(graph.nodes[node]));
   if (!loss.any_threads)
     found.by_threads.push_back(cat("the loss ", loss.name));
   if (config::moments_of(config.optimizer) != config::Precision::fp32)

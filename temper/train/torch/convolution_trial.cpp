@@ -21,7 +21,7 @@ namespace {
 
 using graph::ConvolutionCase;
 
-// What is measured takes some milliseconds a layer.
+// A measurement takes some milliseconds a layer.
 constexpr std::int64_t kMostProducts = 200'000'000;
 
 class Threads {

@@ -31,7 +31,7 @@ using libtorch::Trouble;
             : "Set train.drop_last = true, or another train.batch.");
 }
 
-// What temper cannot say better goes on as it is.
+// An error that temper cannot say better goes on as it is.
 void explain(const StepContext& context, const std::string& message) {
   const std::string why = libtorch::first_line(message);
   switch (libtorch::trouble_of(message)) {

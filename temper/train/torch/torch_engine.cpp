@@ -433,7 +433,7 @@ class TorchEngine final : public Engine {
   void begin_evaluation() {
     if (evaluating_) return;
     read_steps();
-    // What training has counted and nobody read yet stays training's.
+    // Sums of training that nobody has read yet stay training's.
     training_.add(task_.take_sums());
     swap_average();
     evaluating_ = true;

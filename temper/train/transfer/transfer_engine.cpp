@@ -100,7 +100,7 @@ class TransferEngine final : public Engine {
     parts_.frozen_values = 0;
   }
 
-  // What trained goes on with its moments and averages.
+  // Parameters that trained go on with their moments and averages.
   void unfreeze(std::int64_t update) {
     const EngineState before = now_->capture();
     become_whole(update);

@@ -107,8 +107,8 @@ TEST_P(ValidationSource, IsScoredByWhatThingsAreCalled) {
       {cat("data.source=csv:", train.string()),
        cat("data.val=csv:", val.string())});
   const train::RunResult result = train::run(small.request());
-  EXPECT_EQ(result.plan.train_samples, 60); // nothing is split off
-  EXPECT_EQ(result.plan.val_samples, GetParam().val_samples);
+  EXPECT_EQ(result.overview.train_samples, 60); // nothing is split off
+  EXPECT_EQ(result.overview.val_samples, GetParam().val_samples);
   EXPECT_EQ(train::metric(result.outcome.train, "accuracy"), 1);
   EXPECT_EQ(train::metric(result.outcome.val, "accuracy"), GetParam().accuracy);
 }
@@ -131,7 +131,7 @@ TEST(ValidationSource, WithAnUnseenCategoryIsRightWhereItIsKnown) {
        cat("data.val=csv:", val.string())});
   const train::RunResult result = train::run(small.request());
   EXPECT_GE(train::metric(result.outcome.val, "accuracy"), 2.0 / 3 - 1e-9);
-  EXPECT_THAT(result.plan.notes, Contains(HasSubstr("paris (10)")));
+  EXPECT_THAT(result.overview.notes, Contains(HasSubstr("paris (10)")));
 }
 
 TEST(TestSource, IsScoredOnceWithTheBestWeightsAlsoAfterAStop) {
@@ -143,7 +143,7 @@ TEST(TestSource, IsScoredOnceWithTheBestWeightsAlsoAfterAStop) {
       cat("data.test=csv:", test.string())};
   const SmallRun whole = run_on(folder, "whole", keys);
   const auto result = train::run(whole.request());
-  EXPECT_EQ(result.plan.test_samples, 24);
+  EXPECT_EQ(result.overview.test_samples, 24);
   EXPECT_EQ(train::metric(result.outcome.test, "accuracy"), 1);
   const auto told = whole.events("test");
   ASSERT_EQ(told.size(), 1U);

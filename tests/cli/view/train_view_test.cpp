@@ -150,21 +150,21 @@ TEST(LiveLine, SaysNothingThatIsNotKnown) {
 }
 
 TEST(StartTable, HasModelParametersDataAndDevice) {
-  train::RunOverview plan;
-  plan.engine.model = "resnet18";
-  plan.engine.parameters = 11181642;
-  plan.engine.trainable = 5130;
-  plan.settings.device = {"mps", "4x faster than the CPU"};
-  plan.settings.layout = {"contiguous", "the only one"};
-  plan.settings.threads = {"8", "as asked"};
-  plan.settings.precision = {"fp32", "as asked"};
-  plan.source = "folder:photos";
-  plan.train_samples = 900;
-  plan.val_samples = 100;
-  plan.input_shape = {3, 224, 224};
-  plan.classes = {"cat", "dog"};
+  train::RunOverview overview;
+  overview.engine.model = "resnet18";
+  overview.engine.parameters = 11181642;
+  overview.engine.trainable = 5130;
+  overview.settings.device = {"mps", "4x faster than the CPU"};
+  overview.settings.layout = {"contiguous", "the only one"};
+  overview.settings.threads = {"8", "as asked"};
+  overview.settings.precision = {"fp32", "as asked"};
+  overview.source = "folder:photos";
+  overview.train_samples = 900;
+  overview.val_samples = 100;
+  overview.input_shape = {3, 224, 224};
+  overview.classes = {"cat", "dog"};
   EXPECT_THAT(
-      plan_text(plan, {}),
+      start_table(overview, {}),
       AllOf(
           HasSubstr("resnet18, 11,181,642 parameters, 5,130 of them trained"),
           HasSubstr(
@@ -175,63 +175,65 @@ TEST(StartTable, HasModelParametersDataAndDevice) {
 }
 
 TEST(StartTable, HasReasonsThatWereMeasuredAndTheOthersAsDetails) {
-  train::RunOverview plan;
-  plan.settings.device = {"cpu", "nothing else to choose from"};
-  plan.settings.threads = {"1", "33.1 ms a step, 2 threads: 405 ms"};
+  train::RunOverview overview;
+  overview.settings.device = {"cpu", "nothing else to choose from"};
+  overview.settings.threads = {"1", "33.1 ms a step, 2 threads: 405 ms"};
   EXPECT_THAT(
-      plan_text(plan, {}, 100, false),
+      start_table(overview, {}, 100, false),
       AllOf(
           HasSubstr("threads   1 (33.1 ms a step"),
           Not(HasSubstr("nothing else"))));
   EXPECT_THAT(
-      plan_text(plan, {}, 100, true),
+      start_table(overview, {}, 100, true),
       HasSubstr("cpu (nothing else to choose from)"));
 }
 
 TEST(StartTable, SaysWhoseKernelsComputeAndWhetherBitsDependOnThreads) {
-  train::RunOverview plan;
-  plan.settings.threads = {"1", "as asked"};
-  plan.kernels.fused = "52 of 52 BatchNorm fused";
-  plan.kernels.by_threads = {"fc (matmul)"};
-  EXPECT_THAT(plan_text(plan, {}, 100, false), Not(HasSubstr("bits ")));
+  train::RunOverview overview;
+  overview.settings.threads = {"1", "as asked"};
+  overview.kernels.fused = "52 of 52 BatchNorm fused";
+  overview.kernels.by_threads = {"fc (matmul)"};
+  EXPECT_THAT(start_table(overview, {}, 100, false), Not(HasSubstr("bits ")));
   EXPECT_THAT(
-      plan_text(plan, {}, 100, true),
+      start_table(overview, {}, 100, true),
       AllOf(
           HasSubstr("fused     52 of 52 BatchNorm fused"),
           HasSubstr("bits      depend on threads: fc (matmul) is LibTorch's")));
-  plan.kernels.any_threads = true;
+  overview.kernels.any_threads = true;
   EXPECT_THAT(
-      plan_text(plan, {}, 100, false),
+      start_table(overview, {}, 100, false),
       HasSubstr("bits      do not depend on threads"));
 }
 
 TEST(StartTable, IsWrappedBetweenWordsWithinTheWindow) {
-  train::RunOverview plan;
-  plan.engine.model = "resnet18";
-  plan.settings.threads = {"1", "33.1 ms a step, 2 threads: 405 ms"};
-  plan.source = "folder:photos";
-  plan.notes = {"a note of more words than a narrow window has room for"};
+  train::RunOverview overview;
+  overview.engine.model = "resnet18";
+  overview.settings.threads = {"1", "33.1 ms a step, 2 threads: 405 ms"};
+  overview.source = "folder:photos";
+  overview.notes = {"a note of more words than a narrow window has room for"};
   for (const int width : {44, 60, 80, 120})
-    for (const std::string& line : split(plan_text(plan, {}, width), '\n'))
+    for (const std::string& line :
+         split(start_table(overview, {}, width), '\n'))
       EXPECT_LE(line.size(), static_cast<std::size_t>(width)) << line;
 }
 
 TEST(StartTable, OneEpochOfWarmUpIsNoPlural) {
-  train::RunOverview plan;
-  plan.settings.threads = {"1", "as asked"};
+  train::RunOverview overview;
+  overview.settings.threads = {"1", "as asked"};
   config::Config config;
   config.schedule.warmup = 1;
-  EXPECT_THAT(plan_text(plan, config), HasSubstr("after 1 epoch of warm-up"));
+  EXPECT_THAT(
+      start_table(overview, config), HasSubstr("after 1 epoch of warm-up"));
   config.schedule.warmup = 0.5;
   EXPECT_THAT(
-      plan_text(plan, config), HasSubstr("after 0.5 epochs of warm-up"));
+      start_table(overview, config), HasSubstr("after 0.5 epochs of warm-up"));
 }
 
 TEST(StartTable, OneIsNoPlural) {
-  train::RunOverview plan;
-  plan.updates_per_epoch = 1;
-  plan.settings.threads = {"1", "as asked"};
-  EXPECT_THAT(plan_text(plan, {}), HasSubstr(", 1 update an epoch, "));
+  train::RunOverview overview;
+  overview.updates_per_epoch = 1;
+  overview.settings.threads = {"1", "as asked"};
+  EXPECT_THAT(start_table(overview, {}), HasSubstr(", 1 update an epoch, "));
 }
 
 TEST(EndTable, OneIsNoPlural) {
@@ -253,9 +255,9 @@ TEST(EndTable, OneThatStoppedEarlySaysSinceWhen) {
   config::Config config;
   config.train.early_stop = 2;
   testing::internal::CaptureStdout();
-  train::RunOverview plan;
-  plan.settings.threads = {"1", "as asked"};
-  view.start(plan, config);
+  train::RunOverview overview;
+  overview.settings.threads = {"1", "as asked"};
+  view.start(overview, config);
   train::RunResult result;
   result.outcome.ending = train::Ending::kEarly;
   result.outcome.best_metric = "val_accuracy";
@@ -346,9 +348,9 @@ train::RunResult a_result() {
   result.directory = {"runs/x"};
   result.outcome.best = 0.8;
   result.outcome.best_epoch = 9;
-  result.plan.source = "folder:photos";
-  result.plan.val_samples = 100;
-  result.plan.input_shape = {3, 32, 32};
+  result.overview.source = "folder:photos";
+  result.overview.val_samples = 100;
+  result.overview.input_shape = {3, 32, 32};
   return result;
 }
 
@@ -391,7 +393,7 @@ train::MetricSums more_of(train::MetricSums sums, std::int64_t times) {
 
 TEST(NextSteps, OneThatOverfitsGetsSomethingAgainstIt) {
   train::RunResult result = a_result();
-  result.plan.updates_per_epoch = 10;
+  result.overview.updates_per_epoch = 10;
   result.outcome.updates = 100;
   result.outcome.train = more_of(confused({10, 10}), 100);
   result.outcome.val = more_of(confused({8, 9}), 10);
@@ -408,7 +410,7 @@ TEST(NextSteps, OneThatOverfitsGetsSomethingAgainstIt) {
 
 TEST(NextSteps, AGapThatMayBeChanceIsNoOverfitting) {
   train::RunResult result = a_result();
-  result.plan.updates_per_epoch = 10;
+  result.overview.updates_per_epoch = 10;
   result.outcome.updates = 100;
   result.outcome.train = confused({10, 10});
   result.outcome.val = confused({8, 9}); // of 20 samples
@@ -424,7 +426,7 @@ TEST(NextSteps, AGapThatMayBeChanceIsNoOverfitting) {
 
 TEST(NextSteps, OneThatDivergedIsToHaveALowerRateAndNotTrainedOn) {
   train::RunResult result = a_result();
-  result.plan.classes = {"cat", "dog"};
+  result.overview.classes = {"cat", "dog"};
   result.outcome.train = confused({5, 5});
   result.outcome.train.units = 20;
   result.outcome.train.loss = 20 * 1e6;

@@ -98,19 +98,20 @@ TEST(Decode, PhotographsGiveThePixelsOfPil) {
 }
 
 TEST(Decode, TheFormatIsToldByTheFirstBytesAndNotByTheName) {
-  EXPECT_EQ(sniff_image(fixture_bytes("png_named.jpg")), ImageFormat::png);
-  EXPECT_EQ(sniff_image(fixture_bytes("jpeg_420.jpg")), ImageFormat::jpeg);
-  EXPECT_EQ(sniff_image(fixture_bytes("webp_lossy.webp")), ImageFormat::webp);
-  EXPECT_EQ(sniff_image(fixture_bytes("bmp_24.bmp")), ImageFormat::bmp);
-  EXPECT_EQ(sniff_image(fixture_bytes("pnm_p6.ppm")), ImageFormat::pnm);
+  EXPECT_EQ(sniff_image(fixture_bytes("png/png_named.jpg")), ImageFormat::png);
+  EXPECT_EQ(sniff_image(fixture_bytes("jpeg/jpeg_420.jpg")), ImageFormat::jpeg);
+  EXPECT_EQ(
+      sniff_image(fixture_bytes("webp/webp_lossy.webp")), ImageFormat::webp);
+  EXPECT_EQ(sniff_image(fixture_bytes("bmp/bmp_24.bmp")), ImageFormat::bmp);
+  EXPECT_EQ(sniff_image(fixture_bytes("pnm/pnm_p6.ppm")), ImageFormat::pnm);
   EXPECT_EQ(sniff_image({}), ImageFormat::unknown);
 }
 
 TEST(Decode, AsStoredMeansOneChannelForGreyAndThreeForColour) {
-  EXPECT_EQ(decoded(fixture_bytes("jpeg_grey.jpg")).channels(), 1);
-  EXPECT_EQ(decoded(fixture_bytes("png_grey_alpha8.png")).channels(), 1);
-  EXPECT_EQ(decoded(fixture_bytes("png_palette8.png")).channels(), 3);
-  EXPECT_EQ(decoded(fixture_bytes("jpeg_cmyk.jpg")).channels(), 3);
+  EXPECT_EQ(decoded(fixture_bytes("jpeg/jpeg_grey.jpg")).channels(), 1);
+  EXPECT_EQ(decoded(fixture_bytes("png/png_grey_alpha8.png")).channels(), 1);
+  EXPECT_EQ(decoded(fixture_bytes("png/png_palette8.png")).channels(), 3);
+  EXPECT_EQ(decoded(fixture_bytes("jpeg/jpeg_cmyk.jpg")).channels(), 3);
 }
 
 TEST(Decode, WhatIsNotAnImageSaysSo) {
@@ -125,7 +126,7 @@ TEST(Decode, WhatIsNotAnImageSaysSo) {
 
 // PIL calls a JPEG without its last two bytes truncated, and so do we.
 TEST(Decode, ATruncatedFileSaysAfterHowManyBytes) {
-  const auto jpeg = fixture_bytes("jpeg_420.jpg");
+  const auto jpeg = fixture_bytes("jpeg/jpeg_420.jpg");
   const Bytes bytes(jpeg);
   EXPECT_EQ(
       reason(bytes.first(jpeg.size() - 2)),
@@ -177,23 +178,23 @@ TEST(Decode, FlippedBytesAreRefusedOrDecodedButNeverWorse) {
 
 TEST(Decode, AnImageAboveTheLimitIsRefusedBeforeItIsDecoded) {
   // 0x4e1d = 19,997 and 0x4e13 = 19,987: the low bytes are those of 29 and 19.
-  auto bytes = fixture_bytes("png_rgb8.png");
+  auto bytes = fixture_bytes("png/png_rgb8.png");
   bytes[18] = bytes[22] = 0x4e;
   EXPECT_EQ(
       reason(bytes), "19,997 × 19,987 pixels are more than the 64 Mpx limit");
   EXPECT_THAT(
-      reason(fixture_bytes("jpeg_420.jpg"), {3, 550}),
+      reason(fixture_bytes("jpeg/jpeg_420.jpg"), {3, 550}),
       HasSubstr("more than the"));
   EXPECT_THAT(
-      reason(fixture_bytes("webp_lossy.webp"), {3, 550}),
+      reason(fixture_bytes("webp/webp_lossy.webp"), {3, 550}),
       HasSubstr("more than the"));
   EXPECT_THAT(
-      reason(fixture_bytes("bmp_24.bmp"), {3, 550}),
+      reason(fixture_bytes("bmp/bmp_24.bmp"), {3, 550}),
       HasSubstr("more than the"));
   EXPECT_THAT(
-      reason(fixture_bytes("pnm_p6.ppm"), {3, 550}),
+      reason(fixture_bytes("pnm/pnm_p6.ppm"), {3, 550}),
       HasSubstr("more than the"));
-  EXPECT_EQ(reason(fixture_bytes("jpeg_420.jpg"), {3, 551}), "decoded");
+  EXPECT_EQ(reason(fixture_bytes("jpeg/jpeg_420.jpg"), {3, 551}), "decoded");
 }
 
 void expect_nothing_taken(Bytes bytes) {
@@ -206,14 +207,14 @@ void expect_nothing_taken(Bytes bytes) {
 TEST(Decode, AHeaderThatPromisesMoreThanTheFileHoldsTakesNoMemory) {
   // 5,917 x 5,907 pixels, within the limit, in a file of two kilobytes; the
   // header's own checksum is right.
-  auto bytes = fixture_bytes("png_rgb8.png");
+  auto bytes = fixture_bytes("png/png_rgb8.png");
   bytes[18] = bytes[22] = 0x17;
   const auto sum = crc32(0, bytes.data() + 12, 17);
   for (std::size_t i = 0; i < 4; ++i)
     bytes[29 + i] = static_cast<std::uint8_t>(sum >> (24 - 8 * i));
   expect_nothing_taken(bytes);
 
-  bytes = fixture_bytes("jpeg_grey.jpg");
+  bytes = fixture_bytes("jpeg/jpeg_grey.jpg");
   const std::array<std::uint8_t, 2> frame{0xFF, 0xC0};
   const auto at =
       std::search(bytes.begin(), bytes.end(), frame.begin(), frame.end());
@@ -221,13 +222,13 @@ TEST(Decode, AHeaderThatPromisesMoreThanTheFileHoldsTakesNoMemory) {
   at[5] = at[7] = 0x1F; // 7,9xx pixels either way
   expect_nothing_taken(bytes);
 
-  bytes = fixture_bytes("bmp_24.bmp");
+  bytes = fixture_bytes("bmp/bmp_24.bmp");
   bytes[19] = bytes[23] = 0x17;
   EXPECT_THAT(reason(bytes), StartsWith("truncated after"));
 }
 
 TEST(Decode, WhatTheDecoderPutsUpWithIsCounted) {
-  auto bytes = fixture_bytes("jpeg_grey.jpg");
+  auto bytes = fixture_bytes("jpeg/jpeg_grey.jpg");
   Image image;
   int warnings = 0;
   decode_image(bytes, {3}, image, warnings);
@@ -239,7 +240,7 @@ TEST(Decode, WhatTheDecoderPutsUpWithIsCounted) {
 }
 
 TEST(Decode, ADecoderIsAsGoodAsNewAfterABadImage) {
-  const auto jpeg = fixture_bytes("jpeg_progressive.jpg");
+  const auto jpeg = fixture_bytes("jpeg/jpeg_progressive.jpg");
   const std::uint32_t before = crc(decoded(jpeg, 3));
   for (std::size_t size = 2; size < jpeg.size(); size += 100)
     EXPECT_NE(reason(Bytes(jpeg).first(size)), "decoded");

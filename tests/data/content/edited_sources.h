@@ -41,7 +41,7 @@ struct EditedKind {
 
 constexpr int kEditedSamples = 8;
 
-// Of sample i: two classes in turn, but for the fifth, which is `label`.
+// Sample i has two classes in turn, but for the fifth, which is `label`.
 inline int edited_label(int i, int label) {
   return i == 5 ? label : i % 2;
 }

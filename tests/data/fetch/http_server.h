@@ -38,7 +38,7 @@ struct HttpReply {
   std::optional<std::size_t> hang_after; // bytes of the body, then silence
 };
 
-// What a well-behaved server answers for this file.
+// The answer of a well-behaved server for this file.
 inline HttpReply serve(const HttpRequest& request, const std::string& file) {
   HttpReply reply;
   const std::size_t begin = request.range_begin.value_or(0);
@@ -87,7 +87,7 @@ class HttpServer {
   std::string url(const std::string& path = "/file") const {
     return "http://127.0.0.1:" + std::to_string(port_) + path;
   }
-  // What was asked for, in order.
+  // The requests, in order.
   std::vector<HttpRequest> requests() {
     const std::lock_guard lock(mutex_);
     return requests_;

@@ -108,7 +108,7 @@ std::vector<std::uint64_t> hashes_of(AnyLoader& loader) {
   return hashes;
 }
 
-// What the loader throws on the way to the end; empty when nothing.
+// The error that the loader throws on the way to the end; empty: none.
 template <class AnyLoader>
 std::string error_of(AnyLoader& loader) {
   try {

@@ -18,7 +18,7 @@ std::vector<std::string> by_threads(
   std::vector<std::string> found;
   for (const std::size_t node :
        thread_dependent_nodes(graph, find_fusions(graph, options)))
-    found.push_back(user_name(graph.nodes[node]));
+    found.push_back(layer_name(graph.nodes[node]));
   return found;
 }
 
@@ -35,7 +35,7 @@ TEST(ThreadBits, WithoutKernelsEveryLayerThatAddsUpIsNamed) {
   const Graph graph = zoo_graph("cnn");
   std::vector<std::string> found;
   for (const std::size_t node : thread_dependent_nodes(graph, {}))
-    found.push_back(user_name(graph.nodes[node]));
+    found.push_back(layer_name(graph.nodes[node]));
   EXPECT_THAT(found, ElementsAre("conv (conv2d)", "fc (linear)"));
 }
 
@@ -60,6 +60,17 @@ TEST(ThreadBits, AFunctionOfManyRoundingsIsNamedUnlessAKernelHasIt) {
   EXPECT_THAT(
       by_threads(b.finish(b.gelu("behind", y)).graph),
       ElementsAre("alone (gelu)"));
+}
+
+TEST(ThreadBits, AnOperatorsPageSaysWhetherThreadsMatter) {
+  const auto threads = [](const char* op) {
+    return find_operator(op_name(op))->threads;
+  };
+  for (const char* op : {"aten.relu_.default", "aten.view.default"})
+    EXPECT_EQ(threads(op), Threads::kDoNotMatter) << op;
+  for (const char* op : {"aten.exp.default", "aten.sum.dim_IntList"})
+    EXPECT_EQ(threads(op), Threads::kMatter) << op;
+  EXPECT_EQ(threads("aten.mul.Tensor"), Threads::kMatterWhereSpread);
 }
 
 TEST(ThreadBits, ALayerThatIsLeftToLibTorchIsNamed) {

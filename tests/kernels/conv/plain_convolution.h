@@ -136,7 +136,7 @@ inline ConvShape shape_of(
   return shape;
 }
 
-// As many threads as the test says.
+// The number of threads, as the test says.
 inline int& threads_of_test() {
   static int threads = 1;
   return threads;

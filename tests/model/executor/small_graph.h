@@ -81,7 +81,7 @@ class SmallGraph {
     program_.graph.nodes.back().outputs = {results};
     return *this;
   }
-  // Of the nodes that follow.
+  // The module of the nodes that follow.
   SmallGraph& in_module(const std::string& path, int segment = -1) {
     module_ = path;
     segment_ = segment;
@@ -92,7 +92,7 @@ class SmallGraph {
     return program_;
   }
 
-  // What the last node made is the output.
+  // The last node's result is the output.
   graph::Program finish() const {
     graph::Program program = program_;
     if (program.graph.outputs.empty())

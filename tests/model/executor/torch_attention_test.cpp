@@ -36,7 +36,7 @@ TEST(Attention, IsSoftmaxOfScaledProducts) {
     return at::allclose(a, b, 1e-10, 1e-12);
   };
   EXPECT_TRUE(close(attend(q, k, v, {}, {}), attended(q, k, v, none, usual)));
-  AttentionOptions options;
+  AttentionByParts options;
   options.scale = 0.3;
   EXPECT_TRUE(
       close(attend(q, k, v, {}, options), attended(q, k, v, none, 0.3)));

@@ -153,9 +153,9 @@ TEST_F(Budgets, FusedKernelsAreUsedBeforeABatchIsCut) {
   config_.memory.budget.bytes = (fused + stock) / 2;
   EXPECT_LT(plan_run(request()).forecast.at_once, 32);
   config_.kernels = "auto";
-  const RunOverview plan = plan_run(request());
-  EXPECT_EQ(plan.forecast.at_once, 32);
-  EXPECT_EQ(plan.settings.kernels.value, "fused");
+  const RunOverview overview = plan_run(request());
+  EXPECT_EQ(overview.forecast.at_once, 32);
+  EXPECT_EQ(overview.settings.kernels.value, "fused");
 }
 
 // Settings are compared, and gradients with float64's, in no more memory than
@@ -177,12 +177,12 @@ void PlanningMemory::holds(int size, int batch, double seconds) {
   memory::trim_cpu_pool();
   const std::uint64_t before = memory::cpu_usage().live_bytes;
   memory::reset_cpu_peak();
-  const RunOverview plan = plan_run(request());
+  const RunOverview overview = plan_run(request());
   const std::uint64_t peak = memory::cpu_usage().peak_bytes - before;
-  ASSERT_GT(plan.forecast.peak_bytes, std::uint64_t{128} << 20);
-  ASSERT_EQ(plan.settings.kernels.value, "fused");
-  RecordProperty("planning", cat(peak, " of ", plan.forecast.peak_bytes));
-  EXPECT_LT(peak, plan.forecast.peak_bytes * 11 / 10);
+  ASSERT_GT(overview.forecast.peak_bytes, std::uint64_t{128} << 20);
+  ASSERT_EQ(overview.settings.kernels.value, "fused");
+  RecordProperty("planning", cat(peak, " of ", overview.forecast.peak_bytes));
+  EXPECT_LT(peak, overview.forecast.peak_bytes * 11 / 10);
 }
 
 TEST_F(PlanningMemory, IsNoMoreThanTheRuns) {
@@ -206,20 +206,21 @@ TEST_F(Budgets, CopiesOfTheStateLieBesideTheTensors) {
   };
   RunRequest asked = request();
   asked.machine.memory.physical_bytes = std::uint64_t{1} << 30;
-  const RunOverview plan = plan_run(asked);
+  const RunOverview overview = plan_run(asked);
   const RunResult result = train::run(request());
   std::int64_t saved = 0;
   for (const auto& event : journal::read_journal(result.directory.journal()))
     if (event.kind == "checkpoint") saved = *event.count("bytes");
   ASSERT_GT(saved, 0);
   const auto state = static_cast<std::uint64_t>(saved);
-  EXPECT_EQ(copies(plan.forecast), 4 * state);
-  EXPECT_THAT(plan.forecast.budget.why, HasSubstr("copies of the state"));
+  EXPECT_EQ(copies(overview.forecast), 4 * state);
+  EXPECT_THAT(overview.forecast.budget.why, HasSubstr("copies of the state"));
   asked.config.guard.nan = "stop";
   const RunOverview without = plan_run(asked);
   EXPECT_EQ(copies(without.forecast), 2 * state);
   EXPECT_EQ(
-      without.forecast.budget.bytes - plan.forecast.budget.bytes, 2 * state);
+      without.forecast.budget.bytes - overview.forecast.budget.bytes,
+      2 * state);
 }
 
 TEST_F(Budgets, AQuarterOfThePeakStillTrainsTheSameBatches) {
@@ -376,10 +377,11 @@ TEST_F(Budgets, AForecastThatIsTooLowIsPutRight) {
 
 TEST_F(Budgets, WithBatchNormItIsSaidWhatSplittingMeans) {
   config_.memory.budget.bytes = whole_bytes() / 2;
-  const RunOverview plan = plan_run(request());
-  EXPECT_LT(plan.forecast.at_once, 16);
-  EXPECT_THAT(plan.forecast.why, HasSubstr("model.bn_group"));
-  EXPECT_EQ(plan.settings.micro_batch.value, cat(plan.forecast.at_once));
+  const RunOverview overview = plan_run(request());
+  EXPECT_LT(overview.forecast.at_once, 16);
+  EXPECT_THAT(overview.forecast.why, HasSubstr("model.bn_group"));
+  EXPECT_EQ(
+      overview.settings.micro_batch.value, cat(overview.forecast.at_once));
 }
 
 TEST_F(Budgets, WhatTheUserFixedStaysAndMustNotCutGroups) {

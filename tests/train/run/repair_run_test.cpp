@@ -121,7 +121,7 @@ TEST_F(RunRemains, LostSettingsAreTheCheckpointsOrTheJournals) {
     else
       fs::remove_all(directory().checkpoints());
     const RunResult done = run(request_);
-    EXPECT_EQ(done.plan.settings.setting().threads, 3);
+    EXPECT_EQ(done.overview.settings.setting().threads, 3);
     EXPECT_THAT(
         said_,
         AllOf(

@@ -9,14 +9,14 @@ namespace {
 std::string writer_with(int threads, bool any_threads, const char* version) {
   RunRequest request;
   request.version = version;
-  RunOverview plan;
-  plan.settings.device = {"cpu", ""};
-  plan.settings.layout = {"channels_last", ""};
-  plan.settings.precision = {"fp32", ""};
-  plan.settings.kernels = {"fused", ""};
-  plan.settings.threads = {std::to_string(threads), ""};
-  plan.kernels.any_threads = any_threads;
-  return writer_json(request, plan);
+  RunOverview overview;
+  overview.settings.device = {"cpu", ""};
+  overview.settings.layout = {"channels_last", ""};
+  overview.settings.precision = {"fp32", ""};
+  overview.settings.kernels = {"fused", ""};
+  overview.settings.threads = {std::to_string(threads), ""};
+  overview.kernels.any_threads = any_threads;
+  return writer_json(request, overview);
 }
 
 TEST(RunEvents, AnotherNumberOfThreadsIsAnotherWriterUnlessBitsStay) {
@@ -34,12 +34,12 @@ TEST(RunEvents, AnotherNumberOfThreadsIsAnotherWriterUnlessBitsStay) {
 }
 
 TEST(RunEvents, ThePlanSaysWhatIsFusedAndWhoseBitsDependOnThreads) {
-  RunOverview plan;
-  plan.settings.threads = {"1", ""};
-  plan.kernels.fused = "3 of 4 BatchNorm fused";
-  plan.kernels.by_threads = {"the loss mse"};
+  RunOverview overview;
+  overview.settings.threads = {"1", ""};
+  overview.kernels.fused = "3 of 4 BatchNorm fused";
+  overview.kernels.by_threads = {"the loss mse"};
   EXPECT_THAT(
-      plan_json(plan),
+      plan_json(overview),
       testing::AllOf(
           testing::HasSubstr("3 of 4 BatchNorm fused"),
           testing::HasSubstr("depend on threads: the loss mse")));

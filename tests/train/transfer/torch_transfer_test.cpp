@@ -173,14 +173,15 @@ TEST_F(Transfer, WithAndWithoutTheCacheEveryLossHasTheSameBits) {
     config_.model.feature_cache = "off";
     const Ran computed = run();
     EXPECT_THAT(
-        computed.result.plan.notes, Contains(HasSubstr("runs in every epoch")));
+        computed.result.overview.notes,
+        Contains(HasSubstr("runs in every epoch")));
     config_.model.feature_cache = "auto";
     const Ran kept = run();
     EXPECT_THAT(
-        kept.result.plan.notes, Contains(HasSubstr("computed once in")));
+        kept.result.overview.notes, Contains(HasSubstr("computed once in")));
     const Ran found = run();
     EXPECT_THAT(
-        found.result.plan.notes, Contains(HasSubstr("found in the cache")));
+        found.result.overview.notes, Contains(HasSubstr("found in the cache")));
     ASSERT_EQ(computed.losses.size(), 12U);
     EXPECT_LT(computed.losses.back(), computed.losses.front());
     expect_same(computed, kept, "computed and kept");
@@ -235,7 +236,7 @@ TEST_F(Transfer, FeaturesDoNotDependOnTheBatchTheyAreComputedIn) {
 
 TEST_F(Transfer, OnlyTheHeadTrainsAndCheckpointsHoldEverything) {
   const Ran ran = run();
-  const EngineFacts& facts = ran.result.plan.engine;
+  const EngineFacts& facts = ran.result.overview.engine;
   EXPECT_GT(facts.parameters, 10 * facts.trainable);
   for (const auto& [name, tensor] : fresh().weights) {
     ASSERT_EQ(ran.state.count("model." + name), 1U) << name;
@@ -280,14 +281,14 @@ TEST_F(Transfer, AResumedRunKeepsTheFrozenWeightsItBeganWith) {
 TEST_F(Transfer, AugmentedImagesAreKeptInViewsWhenAsked) {
   config_.data.augment = "cifar";
   EXPECT_THAT(
-      run().result.plan.notes, Contains(HasSubstr("model.feature_views")));
+      run().result.overview.notes, Contains(HasSubstr("model.feature_views")));
   config_.model.feature_cache = "off";
   config_.train.epochs = 4;
   const Ran computed = run();
   config_.model.feature_cache = "auto";
   config_.model.feature_views = 2;
   const Ran views = run();
-  EXPECT_THAT(views.result.plan.notes, Contains(HasSubstr("(2 views)")));
+  EXPECT_THAT(views.result.overview.notes, Contains(HasSubstr("(2 views)")));
   // The first two epochs see their own random numbers, the others those again.
   for (std::size_t i = 0; i < 8; ++i)
     EXPECT_EQ(views.losses.at(i), computed.losses.at(i)) << i;
@@ -354,7 +355,7 @@ TEST_F(Transfer, FrozenBatchNormsStayAsTheyAreWhereverTheyStand) {
   config_.model.freeze = {"layer2.*"};
   const Ran ran = run();
   EXPECT_THAT(
-      ran.result.plan.notes,
+      ran.result.overview.notes,
       Contains(HasSubstr("what trains comes before what is frozen")));
   for (const auto& [name, tensor] : ran.state) {
     if (!contains(name, "running_mean")) continue;
@@ -384,7 +385,7 @@ TEST_F(Transfer, ATorchscriptFileIsFrozenByPatternAndSaysSo) {
   config_.model.freeze = {"conv.*"};
   const Ran ran = run();
   EXPECT_THAT(
-      ran.result.plan.notes, Contains(HasSubstr("cannot be looked into")));
+      ran.result.overview.notes, Contains(HasSubstr("cannot be looked into")));
   EXPECT_TRUE(same_tensor_bits(
       ran.state.at("model.conv.weight"), program.weights.at("conv.weight")));
   EXPECT_FALSE(same_tensor_bits(
