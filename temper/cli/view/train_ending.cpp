@@ -206,8 +206,8 @@ Advice next_steps(
         "goes on where it stopped, to the same result");
     return advice;
   }
-  if (const auto rate =
-          train::calmer_rate(config, outcome.train, result.plan.classes.size()))
+  if (const auto rate = train::calmer_rate(
+          config, outcome.train, outcome.val, result.plan.classes.size()))
     advice.emplace_back(
         again(result, config, cat("--lr ", rate_text(*rate))),
         "it diverged: a lower learning rate");

@@ -154,24 +154,31 @@ void look_at_field(
 }
 
 // A comma where no point is: "1,5". Only looked for where the comma does not
-// stand between columns.
+// stand between columns. Points that may stand between thousands, 1.234, are
+// what they are in training.
 char detect_decimal(
     std::string_view text,
     char delimiter,
-    const std::string& name) {
+    const std::string& name,
+    const Schema* schema) {
   constexpr int kRows = 1000;
   if (delimiter == ',') return '.';
   CsvReader reader(text, delimiter, name);
   std::vector<std::string_view> fields;
   std::int64_t commas = 0;
   std::int64_t points = 0;
+  std::int64_t thousands = 0;
   for (int row = 0; row < kRows && reader.next(fields); ++row)
     for (const std::string_view field : fields) {
       if (contains(field, ","))
         commas += parse_number(field, ',') ? 1 : 0;
-      else if (contains(field, "."))
-        points += parse_decimal(field) ? 1 : 0;
+      else if (contains(field, ".") && parse_decimal(field)) {
+        ++points;
+        thousands += parse_number(field, ',') ? 1 : 0;
+      }
     }
+  if (schema != nullptr && schema->decimal == "," && thousands == points)
+    return ',';
   return commas > 0 && points == 0 ? ',' : '.';
 }
 
@@ -293,7 +300,7 @@ CsvScan scan_csv(
   const std::string& decimal = options.table.decimal;
   scan.decimal = decimal == "," || decimal == "."
       ? decimal[0]
-      : detect_decimal(text, scan.delimiter, name);
+      : detect_decimal(text, scan.delimiter, name, options.schema.get());
   if (scan.decimal == ',' && decimal == "auto")
     scan.notes.push_back(cat("numbers of ", name, " have a decimal comma"));
   CsvReader reader(text, scan.delimiter, name);
