@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <set>
 
 #include "temper/base/error.h"
 #include "temper/base/nearest.h"
@@ -55,8 +57,42 @@ TargetChoice find_target(
       found.wanted = meaning;
       break;
     }
+  if (options.schema == nullptr && scan.twice.contains(wanted))
+    throw Error(
+        cat("[data] which '", wanted, "' in ", name, "? It has two."),
+        "Give the columns different names.");
   if (!wanted.empty()) found.column = find_column(scan, wanted, name);
   return found;
+}
+
+// A second 'x' is 'x.1': columns are found again by their names, by validation
+// and by every resume.
+void tell_apart(CsvScan& scan, const std::string& name) {
+  std::set<std::string> used;
+  for (const auto& column : scan.columns)
+    used.insert(column.name);
+  if (used.size() == scan.columns.size()) return;
+  std::set<std::string> met;
+  std::map<std::string, int> times;
+  std::vector<std::string> renamed;
+  for (auto& column : scan.columns) {
+    if (met.insert(column.name).second) continue;
+    scan.twice.insert(column.name);
+    std::string unlike;
+    do
+      unlike = cat(column.name, ".", ++times[column.name]);
+    while (!used.insert(unlike).second);
+    column.name = unlike;
+    renamed.push_back(cat("'", unlike, "'"));
+  }
+  constexpr std::size_t kShown = 5;
+  const std::size_t more = renamed.size() - std::min(renamed.size(), kShown);
+  renamed.resize(renamed.size() - more);
+  scan.notes.push_back(
+      cat(name,
+          " has columns of the same name: the later ones are called ",
+          join(renamed, ", "),
+          more > 0 ? cat(" and so on, ", more, " more") : ""));
 }
 
 // The names, from the first row or made up; whether that row is a header.
@@ -77,6 +113,7 @@ void name_columns(
         cat(name,
             " has no header: its columns are called column 1 to column ",
             fields.size()));
+  tell_apart(scan, name);
 }
 
 void look_at_text(
@@ -284,10 +321,6 @@ std::size_t find_column(
         close ? cat("Did you mean '", *close, "'?")
               : cat("Its columns are ", join(some, ", "), "."));
   }
-  if (std::find(at + 1, names.end(), wanted) != names.end())
-    throw Error(
-        cat("[data] which '", wanted, "' in ", name, "? It has two."),
-        "Give the columns different names.");
   return static_cast<std::size_t>(at - names.begin());
 }
 

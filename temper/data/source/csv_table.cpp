@@ -174,7 +174,11 @@ void add_column(
   made.name = column.name;
   made.kind = kind;
   if (kind == ColumnKind::number) made.centre = centre_of(column);
-  if (kind == ColumnKind::date) made.form = to_string(origin.form);
+  if (kind == ColumnKind::date) {
+    made.form = to_string(origin.form);
+    made.centre =
+        std::floor(parse_date(column.first_text, origin.form).value_or(0));
+  }
   plan.table.columns.push_back(std::move(made));
   plan.origins.push_back(origin);
 }

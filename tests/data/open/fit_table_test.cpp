@@ -175,6 +175,24 @@ TEST(OtherTableFile, PointsBetweenThousandsAreThoseOfTraining) {
   EXPECT_EQ(first("1.5;a"), 1.5); // no place for thousands
 }
 
+TEST(OtherTableFile, ColumnsOfTheSameNameAreFoundAgain) {
+  const TempFolder folder;
+  OpenOptions options;
+  options.val_fraction = 0;
+  options.numbers.scale = false;
+  const std::string table =
+      table_of(folder, "tr.csv", "x,x,x.1,x,y", {"1,2,3,4,a", "5,6,7,8,b"});
+  const auto train = open_source("csv:" + table, options);
+  EXPECT_THAT(
+      input_names(*train.schema), ElementsAre("x", "x.2", "x.1", "x.3"));
+  EXPECT_THAT(train.notes, ElementsAre(HasSubstr("called 'x.2', 'x.3'")));
+  options.schema = train.schema;
+  const auto again = open_source("csv:" + table, options).train; // a resume
+  Sample sample;
+  again->read(0, sample);
+  EXPECT_THAT(sample.numbers, ElementsAre(1, 2, 3, 4));
+}
+
 TEST(OtherTableFile, NamesInLatin1AreThoseOfUtf8) {
   const TempFolder folder;
   OpenOptions options;

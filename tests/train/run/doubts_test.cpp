@@ -58,8 +58,8 @@ TEST(Doubts, OneClassForAllIsToldByName) {
 
 TEST(Doubts, AModelAtChanceLevelIsTold) {
   EXPECT_THAT(
-      doubts_after({}, with_loss(0.6), judged({26, 24, 25, 25}), kClasses),
-      ElementsAre(HasSubstr("51.0 %, is no better than")));
+      doubts_after({}, with_loss(0.6), judged({24, 26, 25, 25}), kClasses),
+      ElementsAre(HasSubstr("49.0 %, is no better than")));
   EXPECT_THAT(
       doubts_after({}, with_loss(0.6), judged({28, 22, 25, 25}), kClasses),
       ElementsAre(HasSubstr("53.0 %, is hardly better than")));
