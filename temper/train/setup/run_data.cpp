@@ -253,9 +253,19 @@ data::Splits open_parts(
     return own.train != nullptr ? own_splits(own, options)
                                 : data::open_source(source, options);
   };
-  data::Splits splits = open();
-  if (options.schema != nullptr) return splits;
+  if (options.schema != nullptr) return open();
   const EarlierSchema earlier = earlier_schema(config.model);
+  const auto open_by_name = [&] { // the target, wherever its column stands
+    if (earlier.schema == nullptr || !options.target.empty()) return open();
+    options.target = earlier.schema->target_name;
+    try {
+      return open();
+    } catch (const Error&) {
+      options.target.clear();
+      return open();
+    }
+  };
+  data::Splits splits = open_by_name();
   if (earlier.schema == nullptr || *earlier.schema == *splits.schema)
     return splits;
   const bool images = splits.train->info().input == data::Input::image;
