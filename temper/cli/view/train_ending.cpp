@@ -207,7 +207,7 @@ Advice next_steps(
     return advice;
   }
   if (const auto rate = train::calmer_rate(
-          config, outcome.train, result.overview.classes.size()))
+          config, outcome.train, outcome.val, result.overview.classes.size()))
     advice.emplace_back(
         again(result, config, cat("--lr ", rate_text(*rate))),
         "it diverged: a lower learning rate");

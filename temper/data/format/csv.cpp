@@ -6,6 +6,7 @@
 
 #include "temper/base/error.h"
 #include "temper/base/text.h"
+#include "temper/data/format/utf8.h"
 
 namespace temper::data {
 namespace {
@@ -41,13 +42,17 @@ char detect_delimiter(std::string_view text) {
   return kDelimiters[static_cast<std::size_t>(most - counts.begin())];
 }
 
-std::string_view csv_text(std::string_view file, const std::string& name) {
+std::string_view
+csv_text(std::string_view file, const std::string& name, std::string& recoded) {
   if (file.starts_with("\xff\xfe") || file.starts_with("\xfe\xff"))
     throw Error(
         cat("[data] cannot read ", name, ": it is UTF-16."),
         "Save it as UTF-8.");
   if (file.starts_with("\xef\xbb\xbf")) file.remove_prefix(3);
-  return file;
+  recoded.clear();
+  if (is_utf8(file)) return file;
+  recoded = utf8_of_windows_1252(file);
+  return recoded;
 }
 
 CsvReader::CsvReader(std::string_view text, char delimiter, std::string name)

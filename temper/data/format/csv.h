@@ -16,9 +16,11 @@ constexpr std::size_t kMostCsvColumns = 65536;
 // Comma, semicolon or tab: whichever the first line has most of.
 char detect_delimiter(std::string_view text);
 
-// The text of a file without the mark that some programs begin UTF-8 with.
-// Error, naming `name`, when it is UTF-16.
-std::string_view csv_text(std::string_view file, const std::string& name);
+// The text of a file without the mark that some programs begin UTF-8 with. One
+// that is not UTF-8 is taken for Windows-1252, whose text goes into `recoded`,
+// which is empty otherwise. Error, naming `name`, when it is UTF-16.
+std::string_view
+csv_text(std::string_view file, const std::string& name, std::string& recoded);
 
 class CsvReader {
  public:

@@ -51,6 +51,7 @@ class DateReader {
 
 struct Form {
   DateForm form;
+  const char* name;
   std::string_view separators;
   int year; // its place among the three numbers
   int month;
@@ -58,10 +59,10 @@ struct Form {
 };
 
 constexpr std::array<Form, kDateForms> kForms{{
-    {DateForm::year_first, "-/", 0, 1, 2},
-    {DateForm::day_first_dots, ".", 2, 1, 0},
-    {DateForm::month_first, "/", 2, 0, 1},
-    {DateForm::day_first, "/-", 2, 1, 0},
+    {DateForm::year_first, "year-month-day", "-/", 0, 1, 2},
+    {DateForm::day_first_dots, "day.month.year", ".", 2, 1, 0},
+    {DateForm::month_first, "month/day/year", "/", 2, 0, 1},
+    {DateForm::day_first, "day/month/year", "/-", 2, 1, 0},
 }};
 
 std::optional<double> read_day(DateReader& reader, const Form& form) {
@@ -137,6 +138,16 @@ std::optional<double> read_date(std::string_view text, const Form& form) {
 
 } // namespace
 
+const char* to_string(DateForm form) {
+  return kForms[static_cast<std::size_t>(form)].name;
+}
+
+std::optional<DateForm> date_form_of(std::string_view text) {
+  for (const Form& form : kForms)
+    if (text == form.name) return form.form;
+  return std::nullopt;
+}
+
 std::uint8_t date_forms(std::string_view text) {
   // The shortest is 1.1.2024; most texts leave here.
   if (text.size() < 8 || !is_digit(text[0])) return 0;
@@ -152,9 +163,13 @@ std::optional<double> parse_date(std::string_view text, DateForm form) {
   return read_date(text, kForms[static_cast<std::size_t>(form)]);
 }
 
+bool has_form(std::uint8_t forms, DateForm form) {
+  return (forms >> static_cast<unsigned>(form) & 1U) != 0;
+}
+
 std::optional<DateForm> preferred_form(std::uint8_t forms) {
   for (const Form& form : kForms)
-    if ((forms >> static_cast<unsigned>(form.form) & 1U) != 0) return form.form;
+    if (has_form(forms, form.form)) return form.form;
   return std::nullopt;
 }
 

@@ -19,8 +19,13 @@ enum class DateForm : std::uint8_t {
 };
 constexpr int kDateForms = 4;
 
+// "year-month-day", "day.month.year", "month/day/year", "day/month/year".
+const char* to_string(DateForm form);
+std::optional<DateForm> date_form_of(std::string_view text);
+
 // A bit for each form in which it is a date: 1 << form. 0: it is none.
 std::uint8_t date_forms(std::string_view text);
+bool has_form(std::uint8_t forms, DateForm form);
 
 // Days, of a text that is a date in this form. "2024-03-31 12:30",
 // "2024-03-31T12:30:15.25Z", "...+02:00" are understood after every form.

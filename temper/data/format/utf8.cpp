@@ -1,6 +1,18 @@
 #include "temper/data/format/utf8.h"
 
+#include <array>
+
 namespace temper::data {
+namespace {
+
+// The characters of 0x80 to 0x9F.
+constexpr std::array<char32_t, 32> kWindows1252{
+    0x20AC, 0x81,   0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021,
+    0x02C6, 0x2030, 0x0160, 0x2039, 0x0152, 0x8D,   0x017D, 0x8F,
+    0x90,   0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014,
+    0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0x9D,   0x017E, 0x0178};
+
+} // namespace
 
 std::optional<char32_t> next_code_point(
     std::span<const std::uint8_t> text,
@@ -36,6 +48,32 @@ std::string to_utf8(char32_t point) {
   if (point < 0x10000)
     return {static_cast<char>(0xe0U | point >> 12), tail(6), tail(0)};
   return {static_cast<char>(0xf0U | point >> 18), tail(12), tail(6), tail(0)};
+}
+
+bool is_utf8(std::string_view text) {
+  const std::span bytes(
+      reinterpret_cast<const std::uint8_t*>(text.data()), text.size());
+  for (std::size_t at = 0; at < bytes.size();)
+    if (bytes[at] < 0x80)
+      ++at;
+    else if (!next_code_point(bytes, at))
+      return false;
+  return true;
+}
+
+std::string utf8_of_windows_1252(std::string_view text) {
+  std::string made;
+  made.reserve(text.size() + text.size() / 8);
+  for (const char letter : text) {
+    const auto byte = static_cast<std::uint8_t>(letter);
+    const bool special = byte >= 0x80 && byte < 0xa0;
+    made += to_utf8(special ? kWindows1252.at(byte - 0x80U) : byte);
+  }
+  return made;
+}
+
+std::string as_utf8(std::string text) {
+  return is_utf8(text) ? text : utf8_of_windows_1252(text);
 }
 
 } // namespace temper::data

@@ -177,6 +177,7 @@ void learn_table(
     Column column;
     column.name = from.name;
     column.kind = from.kind;
+    column.form = from.form;
     column.missing = missing[i];
     if (from.kind != ColumnKind::category)
       learn_numbers(column, moments[i], options.scale);
@@ -189,6 +190,7 @@ void learn_table(
   }
   schema.input_shape = {inputs};
   schema.left_out = table.left_out;
+  if (table.decimal != '.') schema.decimal = table.decimal;
   schema.target_name = table.target.name;
   if (train.info().target != Target::numbers) return;
   if (!options.scale || !options.scale_targets) return;

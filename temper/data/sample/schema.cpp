@@ -38,6 +38,7 @@ Json column_json(const Column& column) {
     json["fill"] = column.fill;
     json["min"] = column.low;
     json["max"] = column.high;
+    if (!column.form.empty()) json["form"] = column.form;
   }
   return json;
 }
@@ -58,6 +59,7 @@ Column column_of(const Json& json) {
   column.fill = json.value("fill", column.mean);
   column.low = json.value("min", 0.0);
   column.high = json.value("max", 0.0);
+  column.form = json.value("form", std::string());
   return column;
 }
 
@@ -99,6 +101,7 @@ Json input_json(const Schema& schema) {
     for (const Column& column : schema.columns)
       json["columns"].push_back(column_json(column));
     json["left_out"] = schema.left_out;
+    if (!schema.decimal.empty()) json["decimal"] = schema.decimal;
   }
   if (!schema.tokens.empty()) json["tokens"] = schema.tokens;
   if (!schema.vocabulary.empty()) json["vocabulary"] = schema.vocabulary;
@@ -166,6 +169,7 @@ Schema schema_of(const Json& json) {
       schema.columns.push_back(column_of(column));
   if (input.contains("left_out"))
     schema.left_out = input.at("left_out").get<std::vector<std::string>>();
+  schema.decimal = input.value("decimal", std::string());
   schema.tokens = input.value("tokens", std::string());
   if (input.contains("vocabulary"))
     schema.vocabulary = input.at("vocabulary").get<std::vector<std::string>>();

@@ -31,6 +31,7 @@ struct Column {
   double low = 0; // of the training rows
   double high = 0;
   std::int64_t missing = 0; // training rows without a value
+  std::string form; // of dates: "month/day/year"; empty: not known
   std::vector<std::string> categories;
   friend bool operator==(const Column&, const Column&) = default;
 };
@@ -72,6 +73,7 @@ struct Schema {
   std::optional<ArrayRule> array; // of arrays of numbers
   std::vector<Column> columns; // of a table: the inputs in their order
   std::vector<std::string> left_out; // columns that are no inputs
+  std::string decimal; // "," in a table that writes 1,5; empty: a point
   std::string tokens; // of text: "bytes" or "characters"
   std::vector<std::string> vocabulary; // of characters, each as UTF-8
 

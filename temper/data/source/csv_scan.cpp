@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <set>
 
 #include "temper/base/error.h"
 #include "temper/base/nearest.h"
@@ -55,8 +57,42 @@ TargetChoice find_target(
       found.wanted = meaning;
       break;
     }
+  if (options.schema == nullptr && scan.twice.contains(wanted))
+    throw Error(
+        cat("[data] which '", wanted, "' in ", name, "? It has two."),
+        "Give the columns different names.");
   if (!wanted.empty()) found.column = find_column(scan, wanted, name);
   return found;
+}
+
+// A second 'x' is 'x.1': columns are found again by their names, by validation
+// and by every resume.
+void tell_apart(CsvScan& scan, const std::string& name) {
+  std::set<std::string> used;
+  for (const auto& column : scan.columns)
+    used.insert(column.name);
+  if (used.size() == scan.columns.size()) return;
+  std::set<std::string> met;
+  std::map<std::string, int> times;
+  std::vector<std::string> renamed;
+  for (auto& column : scan.columns) {
+    if (met.insert(column.name).second) continue;
+    scan.twice.insert(column.name);
+    std::string unlike;
+    do
+      unlike = cat(column.name, ".", ++times[column.name]);
+    while (!used.insert(unlike).second);
+    column.name = unlike;
+    renamed.push_back(cat("'", unlike, "'"));
+  }
+  constexpr std::size_t kShown = 5;
+  const std::size_t more = renamed.size() - std::min(renamed.size(), kShown);
+  renamed.resize(renamed.size() - more);
+  scan.notes.push_back(
+      cat(name,
+          " has columns of the same name: the later ones are called ",
+          join(renamed, ", "),
+          more > 0 ? cat(" and so on, ", more, " more") : ""));
 }
 
 // The names, from the first row or made up; whether that row is a header.
@@ -77,6 +113,7 @@ void name_columns(
         cat(name,
             " has no header: its columns are called column 1 to column ",
             fields.size()));
+  tell_apart(scan, name);
 }
 
 void look_at_text(
@@ -154,24 +191,31 @@ void look_at_field(
 }
 
 // A comma where no point is: "1,5". Only looked for where the comma does not
-// stand between columns.
+// stand between columns. Points that may stand between thousands, 1.234, are
+// what they are in training.
 char detect_decimal(
     std::string_view text,
     char delimiter,
-    const std::string& name) {
+    const std::string& name,
+    const Schema* schema) {
   constexpr int kRows = 1000;
   if (delimiter == ',') return '.';
   CsvReader reader(text, delimiter, name);
   std::vector<std::string_view> fields;
   std::int64_t commas = 0;
   std::int64_t points = 0;
+  std::int64_t thousands = 0;
   for (int row = 0; row < kRows && reader.next(fields); ++row)
     for (const std::string_view field : fields) {
       if (contains(field, ","))
         commas += parse_number(field, ',') ? 1 : 0;
-      else if (contains(field, "."))
-        points += parse_decimal(field) ? 1 : 0;
+      else if (contains(field, ".") && parse_decimal(field)) {
+        ++points;
+        thousands += parse_number(field, ',') ? 1 : 0;
+      }
     }
+  if (schema != nullptr && schema->decimal == "," && thousands == points)
+    return ',';
   return commas > 0 && points == 0 ? ',' : '.';
 }
 
@@ -277,10 +321,6 @@ std::size_t find_column(
         close ? cat("Did you mean '", *close, "'?")
               : cat("Its columns are ", join(some, ", "), "."));
   }
-  if (std::find(at + 1, names.end(), wanted) != names.end())
-    throw Error(
-        cat("[data] which '", wanted, "' in ", name, "? It has two."),
-        "Give the columns different names.");
   return static_cast<std::size_t>(at - names.begin());
 }
 
@@ -293,7 +333,7 @@ CsvScan scan_csv(
   const std::string& decimal = options.table.decimal;
   scan.decimal = decimal == "," || decimal == "."
       ? decimal[0]
-      : detect_decimal(text, scan.delimiter, name);
+      : detect_decimal(text, scan.delimiter, name, options.schema.get());
   if (scan.decimal == ',' && decimal == "auto")
     scan.notes.push_back(cat("numbers of ", name, " have a decimal comma"));
   CsvReader reader(text, scan.delimiter, name);

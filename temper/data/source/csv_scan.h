@@ -50,6 +50,7 @@ struct CsvScan {
   char decimal = '.';
   bool header = true;
   std::vector<CsvColumnScan> columns;
+  std::set<std::string> twice; // names that several columns had
   std::size_t target = 0;
   bool target_is_class = false;
   std::int64_t rows = 0;
@@ -74,8 +75,7 @@ void require_fields(
     std::int64_t line,
     std::size_t fields);
 
-// The place of a column; Error, with the nearest name, when there is none or
-// it comes twice.
+// The place of a column; Error, with the nearest name, when there is none.
 std::size_t find_column(
     const CsvScan& scan,
     const std::string& wanted,

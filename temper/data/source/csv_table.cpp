@@ -103,6 +103,45 @@ ColumnKind kind_of_word(const std::string& word) {
       "Columns are number, category or date.");
 }
 
+// The form in which a column's dates are read. Where all of them fit several,
+// the schema decides: 03/04/2024 of validation is the day that it is in
+// training.
+DateForm form_of(
+    Plan& plan,
+    const CsvColumnScan& column,
+    const std::string& name,
+    const std::string& training) {
+  const DateForm preferred =
+      preferred_form(column.date_forms).value_or(DateForm::year_first);
+  const auto known = date_form_of(training);
+  if (known && has_form(column.date_forms, *known)) return *known;
+  const bool slashes =
+      known == DateForm::month_first || known == DateForm::day_first;
+  const bool other_order = slashes && column.text &&
+      (preferred == DateForm::month_first || preferred == DateForm::day_first);
+  if (other_order)
+    plan.table.notes.push_back(
+        cat("the dates of column '",
+            column.name,
+            "' are ",
+            to_string(preferred),
+            " in ",
+            name,
+            " and ",
+            training,
+            " in training"));
+  const bool either = training.empty() && column.text &&
+      has_form(column.date_forms, DateForm::month_first) &&
+      has_form(column.date_forms, DateForm::day_first);
+  if (either)
+    plan.table.notes.push_back(
+        cat("the dates of column '",
+            column.name,
+            "' are taken for month/day/year, and could be day/month/year as "
+            "well"));
+  return preferred;
+}
+
 double centre_of(const CsvColumnScan& column) {
   if (column.numbers == 0) return 0;
   constexpr double kFar = 256; // spreads from zero
@@ -117,7 +156,8 @@ void add_column(
     std::size_t field,
     ColumnKind kind,
     const std::string& name,
-    bool asked) {
+    bool asked,
+    const std::string& training_form = "") {
   const CsvColumnScan& column = scan.columns[field];
   Origin origin;
   origin.field = field;
@@ -125,15 +165,20 @@ void add_column(
   if (kind == ColumnKind::number && column.text)
     refuse_kind(column, name, kind);
   if (kind == ColumnKind::date) {
-    const auto form = preferred_form(column.date_forms);
     const bool empty = !column.text && column.numbers == 0;
-    if (!empty && (!column.text || !form)) refuse_kind(column, name, kind);
-    origin.form = form.value_or(DateForm::year_first);
+    if (!empty && (!column.text || column.date_forms == 0))
+      refuse_kind(column, name, kind);
+    origin.form = form_of(plan, column, name, training_form);
   }
   CsvColumn made;
   made.name = column.name;
   made.kind = kind;
   if (kind == ColumnKind::number) made.centre = centre_of(column);
+  if (kind == ColumnKind::date) {
+    made.form = to_string(origin.form);
+    made.centre =
+        std::floor(parse_date(column.first_text, origin.form).value_or(0));
+  }
   plan.table.columns.push_back(std::move(made));
   plan.origins.push_back(origin);
 }
@@ -259,7 +304,7 @@ void obey(
   for (const Column& column : schema.columns) {
     const std::size_t at = find_column(scan, column.name, name);
     used[at] = true;
-    add_column(plan, scan, at, column.kind, name, true);
+    add_column(plan, scan, at, column.kind, name, true, column.form);
   }
   std::vector<std::string> extra;
   for (std::size_t i = 0; i < scan.columns.size(); ++i) {
@@ -282,6 +327,7 @@ Plan plan_columns(
   Plan plan;
   plan.table.rows = scan.rows;
   plan.table.notes = scan.notes;
+  plan.table.decimal = scan.decimal;
   if (options.schema != nullptr)
     obey(plan, scan, name, *options.schema);
   else
@@ -398,9 +444,15 @@ CsvTable read_csv(
     const OpenOptions& options) {
   const MappedFile file(path);
   const std::string name = path.string();
+  std::string recoded;
   const std::string_view text = csv_text(
-      {reinterpret_cast<const char*>(file.bytes().data()), file.size()}, name);
-  const CsvScan scan = scan_csv(text, name, options);
+      {reinterpret_cast<const char*>(file.bytes().data()), file.size()},
+      name,
+      recoded);
+  CsvScan scan = scan_csv(text, name, options);
+  if (!recoded.empty())
+    scan.notes.push_back(
+        cat(name, " is not UTF-8 and is read as Windows-1252 (Latin-1)"));
   Plan plan = plan_columns(scan, name, options);
   fill_columns(plan, scan, text, name);
   return std::move(plan.table);

@@ -24,6 +24,7 @@ struct CsvColumn {
   std::vector<std::string> categories; // sorted; of categories
   // A number is its cell and this: floats would blur the seconds of a year.
   double centre = 0;
+  std::string form; // of dates, as the schema has it
 };
 
 struct CsvTable {
@@ -34,6 +35,7 @@ struct CsvTable {
   // place among the column's, -1 where it is missing.
   std::vector<float> cells;
   std::vector<std::string> left_out; // columns that are no inputs
+  char decimal = '.';
   std::vector<std::string> notes; // for people
 
   std::size_t width() const {

@@ -6,6 +6,7 @@
 #include "temper/base/digest/hash.h"
 #include "temper/base/text.h"
 #include "temper/data/codec/decode.h"
+#include "temper/data/format/utf8.h"
 #include "temper/data/sample/split.h"
 #include "temper/data/source/encoded_file.h"
 
@@ -35,7 +36,8 @@ FolderSource::FolderSource(std::string root)
   info_.input = Input::image;
   info_.target = Target::label;
   info_.channels = 3;
-  info_.classes = listing_.classes;
+  for (const std::string& folder : listing_.classes)
+    info_.classes.push_back(as_utf8(folder));
 }
 
 std::size_t FolderSource::folder_of(std::int64_t index) const {

@@ -54,8 +54,10 @@ Forecast from_graph(
         options.batch,
         largest_slice(options.batch, at_once, request.config.model.bn_group));
   };
-  Forecast made = memory::choose_size(
-      options, request.budget, [&](int at_once) { return at(at_once).peak(); });
+  Forecast made =
+      memory::choose_size(options, request.budget, [&](int at_once) {
+        return at(at_once).peak() + request.frozen_bytes;
+      });
   const StepBytes parts = at(made.at_once);
   made.parts = {
       {"parameters", parts.parameters},
@@ -64,6 +66,8 @@ Forecast from_graph(
       {"average", parts.average},
       {"batch", parts.batch},
       {"activations", parts.activations}};
+  if (request.frozen_bytes > 0)
+    made.parts.push_back({"frozen part", request.frozen_bytes});
   if (request.tries_kernels)
     made.parts.push_back(
         {"kernels' working memory",

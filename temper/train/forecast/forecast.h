@@ -31,6 +31,7 @@ struct ForecastRequest {
   // The peak of tensors in one step of so many samples, measured on a scratch
   // engine; null: cannot be. Asked only where there is no graph.
   std::function<std::uint64_t(int)> measure = {};
+  std::uint64_t frozen_bytes = 0; // weights beside those of the model
 };
 
 // The budget of the device, with what is free now, less what lies in ordinary

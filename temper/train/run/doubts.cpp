@@ -37,6 +37,7 @@ std::string significant(double value, int digits) {
 std::optional<std::string> diverged(
     const config::Config& config,
     const MetricSums& train,
+    const MetricSums& val,
     std::size_t classes) {
   if (train.units <= 0) return std::nullopt;
   const double loss = metric(train, "loss");
@@ -62,6 +63,8 @@ std::optional<std::string> diverged(
   }
   const double r2 = metric(train, "r2");
   if (std::isnan(r2) || r2 >= -1) return std::nullopt;
+  // The first steps of a short epoch weigh much; validation comes behind them.
+  if (val.units > 0 && metric(val, "r2") >= -1) return std::nullopt;
   return cat(
       "the predictions are far worse than the mean of the targets (R2 ",
       significant(r2, 3),
@@ -119,7 +122,8 @@ std::optional<std::string> at_chance(
   return cat(
       "the validation accuracy, ",
       percent_text(accuracy, 1),
-      ", is no better than always naming the most frequent class (",
+      accuracy <= frequent ? ", is no better than" : ", is hardly better than",
+      " always naming the most frequent class (",
       percent_text(frequent, 1),
       "): the model is at chance level.");
 }
@@ -153,7 +157,7 @@ std::vector<std::string> doubts_after(
     const MetricSums& val,
     const std::vector<std::string>& classes) {
   std::vector<std::string> doubts;
-  if (auto doubt = diverged(config, train, classes.size()))
+  if (auto doubt = diverged(config, train, val, classes.size()))
     doubts.push_back(*std::move(doubt));
   if (auto doubt = at_chance(val, classes)) doubts.push_back(*std::move(doubt));
   return doubts;
@@ -162,8 +166,9 @@ std::vector<std::string> doubts_after(
 std::optional<double> calmer_rate(
     const config::Config& config,
     const MetricSums& train,
+    const MetricSums& val,
     std::size_t classes) {
-  if (!diverged(config, train, classes)) return std::nullopt;
+  if (!diverged(config, train, val, classes)) return std::nullopt;
   for (const Rates& each : kRates)
     if (config.optimizer.name == each.optimizer &&
         config.optimizer.lr > each.most)

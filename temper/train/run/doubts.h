@@ -24,10 +24,11 @@ std::vector<std::string> doubts_after(
     const std::vector<std::string>& classes);
 
 // The learning rate to try next after a run that diverged; no value if it did
-// not. `train` of its last epoch.
+// not. `train` and `val` are those of its last epoch.
 std::optional<double> calmer_rate(
     const config::Config& config,
     const MetricSums& train,
+    const MetricSums& val,
     std::size_t classes);
 
 } // namespace temper::train

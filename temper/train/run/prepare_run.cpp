@@ -246,7 +246,8 @@ memory::Forecast forecast_of(
        loader_bytes,
        copies_bytes,
        true,
-       parts.model.program ? nullptr : peak_of_steps(planned, setting)});
+       parts.model.program ? nullptr : peak_of_steps(planned, setting),
+       parts.frozen_bytes});
   memory::release_cached(setting.device); // what was measured left it
   // From here on: what was measured had an engine of its own beside the run's.
   memory::limit_tensors(setting.device, budget.bytes);
@@ -335,6 +336,7 @@ RunParts prepare(const RunRequest& request, const ResumePoint* from, bool dry) {
     parts.train = std::move(transfer->train);
     parts.val = std::move(transfer->val);
     parts.stepped = std::move(transfer->stepped);
+    parts.frozen_bytes = transfer->frozen_bytes;
     parts.test = std::move(transfer->test);
     for (std::string& note : transfer->notes)
       parts.model.notes.push_back(std::move(note));

@@ -15,7 +15,8 @@ namespace temper::train {
 struct RunParts {
   RunData data;
   RunModel model;
-  std::optional<RunModel> stepped; // as TransferParts has it
+  std::optional<RunModel> stepped; // as TransferParts has them
+  std::uint64_t frozen_bytes = 0;
   InputFormat layout;
   std::unique_ptr<Engine> engine;
   std::unique_ptr<Batches> train;

@@ -14,15 +14,16 @@
 #include "temper/base/text.h"
 #include "temper/data/content/content.h"
 
-// The file has one line for each part of the data (train, val), followed by
-// one for each of its files. Of very many files, one line stands for a folder
-// of them: every run has such a list.
+// The file has one line for each part of the data (train, val, test), followed
+// by one for each of its files. Of very many files, one line stands for a
+// folder of them: every run has such a list.
 
 namespace temper::train {
 namespace {
 
 using nlohmann::json;
 
+constexpr const char* kTest = "test";
 constexpr std::size_t kMostLines = 50'000;
 constexpr std::size_t kMostBytes = std::size_t{64} << 20;
 constexpr std::size_t kMostNamed = 3;
@@ -35,7 +36,7 @@ struct SampleLine {
 };
 
 struct Part {
-  std::string name; // "train"
+  std::string name; // "train", "val", "test"
   std::string source;
   std::uint64_t fingerprint = 0;
   bool was_read = true; // sums are of contents
@@ -86,6 +87,7 @@ std::vector<Part> parts_of(const RunData& data) {
   };
   add("train", data.train.get());
   add("val", data.val.get());
+  add(kTest, data.test.get());
   return parts;
 }
 
@@ -234,6 +236,15 @@ void check_part(
   const std::string what = differences_text(found);
   // Read in another way, or in another order; the loader has words for it.
   if (what.empty()) return;
+  if (now.name == kTest) { // no weight depends on it
+    log::warn(
+        cat("[data] ",
+            what,
+            " since the run began (",
+            now.source,
+            "): it is tested on the data as it is now."));
+    return;
+  }
   throw Error(
       cat("[data] cannot go on where the run stopped: ",
           what,

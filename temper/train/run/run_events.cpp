@@ -45,7 +45,10 @@ void add_classes(
   for (const double each : class_accuracies(val))
     accuracies.push_back(std::isnan(each) ? json("NaN") : json(each));
   event.fields.emplace_back(
-      fields::kClasses, journal::Json{json(classes).dump()});
+      fields::kClasses,
+      // A program's own data may have names that are no UTF-8.
+      journal::Json{
+          json(classes).dump(-1, ' ', false, json::error_handler_t::replace)});
   event.fields.emplace_back(
       fields::kClassAccuracy, journal::Json{accuracies.dump()});
   event.fields.emplace_back(

@@ -14,6 +14,7 @@
 #include "temper/data/sample/cached_source.h"
 #include "temper/data/sample/split.h"
 #include "temper/data/transform/presets.h"
+#include "temper/train/setup/earlier_schema.h"
 #include "temper/train/setup/image_side.h"
 
 namespace temper::train {
@@ -241,6 +242,50 @@ data::Splits own_splits(const OwnData& own, const data::OpenOptions& options) {
   return data::fitted(std::move(raw), options);
 }
 
+// The parts of the training source. Where weights of a run are trained on,
+// their columns, classes and scales count, if the data has the same ones.
+data::Splits open_parts(
+    const std::string& source,
+    const config::Config& config,
+    data::OpenOptions options,
+    const OwnData& own) {
+  const auto open = [&] {
+    return own.train != nullptr ? own_splits(own, options)
+                                : data::open_source(source, options);
+  };
+  if (options.schema != nullptr) return open();
+  const EarlierSchema earlier = earlier_schema(config.model);
+  const auto open_by_name = [&] { // the target, wherever its column stands
+    if (earlier.schema == nullptr || !options.target.empty()) return open();
+    options.target = earlier.schema->target_name;
+    try {
+      return open();
+    } catch (const Error&) {
+      options.target.clear();
+      return open();
+    }
+  };
+  data::Splits splits = open_by_name();
+  if (earlier.schema == nullptr || *earlier.schema == *splits.schema)
+    return splits;
+  const bool images = splits.train->info().input == data::Input::image;
+  if (images && earlier.schema->classes == splits.schema->classes)
+    return splits;
+  if (!reads_as(*splits.schema, *earlier.schema)) {
+    const std::string note = other_meaning(*splits.schema, earlier);
+    if (!note.empty() && config.model.head == "keep")
+      splits.notes.push_back(note);
+    return splits;
+  }
+  options.schema = earlier.schema;
+  splits = open();
+  splits.notes.push_back(
+      cat(images ? "classes have the order of "
+                 : "inputs and targets have the order and the scales of ",
+          earlier.of));
+  return splits;
+}
+
 // The side that images are brought to, as image_side() has it.
 int open_training(
     RunData& made,
@@ -248,9 +293,7 @@ int open_training(
     std::uint64_t memory_bytes,
     const data::OpenOptions& options,
     const OwnData& own) {
-  data::Splits splits = own.train != nullptr
-      ? own_splits(own, options)
-      : data::open_source(made.source, options);
+  data::Splits splits = open_parts(made.source, config, options, own);
   made.train = splits.train;
   made.val = splits.val;
   made.schema = splits.schema;

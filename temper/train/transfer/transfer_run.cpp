@@ -46,6 +46,13 @@ RunData feature_data(
   return made;
 }
 
+std::uint64_t bytes_of_weights(const graph::Weights& weights) {
+  std::uint64_t bytes = 0;
+  for (const auto& [name, tensor] : weights)
+    bytes += tensor.byte_count;
+  return bytes;
+}
+
 // Frozen parameters of the graph, which join the optimiser later.
 std::vector<std::string> frozen_names(const graph::Graph& graph) {
   std::vector<std::string> names;
@@ -76,7 +83,11 @@ class Preparation {
     if (!why_not.empty())
       made_.notes.push_back(
           cat("the frozen part runs in every epoch: ", why_not));
-    if (split_ && why_not.empty() && !unfreezes()) made_.stepped = split_->rest;
+    if (split_ && why_not.empty() && !unfreezes()) {
+      made_.stepped = split_->rest;
+      if (request_.data.test != nullptr)
+        made_.frozen_bytes = bytes_of_weights(split_->prefix.weights);
+    }
     make_batches();
     make_engine();
     return std::move(made_);
@@ -172,7 +183,8 @@ class Preparation {
       made.samples_pipeline = data::pipeline_hash(
           train ? request_.data.augment.get() : request_.data.val_augment.get(),
           train);
-      made.extractor = extractor_;
+      // Kept features need no frozen part beside them in memory.
+      if (made.views.empty()) made.extractor = extractor_;
       made.unfreeze_after =
           static_cast<std::uint32_t>(config_.model.unfreeze_after);
       made.phase = phase;
@@ -186,6 +198,7 @@ class Preparation {
     if (request_.data.test != nullptr) { // once: nothing is kept for it
       TransferBatchesParts test = parts(false);
       test.views.clear();
+      test.extractor = extractor_;
       test.samples_pipeline =
           data::pipeline_hash(request_.data.test_augment.get(), false);
       test.samples = test_batches(request_.data, config_, request_.layout);

@@ -45,6 +45,8 @@ struct TransferParts {
   // The model that a step computes when the frozen part's features are kept:
   // the rest of the model. No value: all of it.
   std::optional<RunModel> stepped;
+  // The frozen part beside it, which waits for the test at the end.
+  std::uint64_t frozen_bytes = 0;
 };
 
 // The parts of a run whose model has a frozen part; no value when nothing is

@@ -192,6 +192,45 @@ TEST(RunSchema, IsInTheRunAndIsWhatAResumeGoesBy) {
   cut.expect_same_as(whole);
 }
 
+// The columns of the other table stand in another order.
+TEST(RunSchema, IsThatOfTheWeightsThatAreTrainedOn) {
+  const TempFolder folder;
+  const auto train = folder.write("tr.csv", animals("x,city,animal", 60));
+  const SmallRun first =
+      run_on(folder, "first", {cat("data.source=csv:", train.string())});
+  train::run(first.request());
+
+  const auto more = folder.write("more.csv", animals("animal,city,x", 60));
+  const std::vector<std::string> on{
+      "model.weights=" + first.directory().path.string(),
+      "optimizer.lr=1e-9",
+      "train.epochs=1"};
+  auto keys = on;
+  keys.push_back(cat("data.source=csv:", more.string()));
+  const SmallRun second = run_on(folder, "second", keys);
+  const auto result = train::run(second.request());
+  EXPECT_EQ(train::metric(result.outcome.train, "accuracy"), 1);
+  EXPECT_THAT(
+      result.plan.notes, Contains(HasSubstr("have the order and the scales")));
+  EXPECT_EQ(
+      read_small_file(first.directory().schema(), 1 << 20),
+      read_small_file(second.directory().schema(), 1 << 20));
+
+  // Another animal in the place of the dog: that cannot be put right.
+  std::string yaks = animals("x,city,animal", 60);
+  for (auto at = yaks.find("dog"); at != yaks.npos; at = yaks.find("dog"))
+    yaks.replace(at, 3, "yak");
+  keys = on;
+  keys.push_back(
+      cat("data.source=csv:", folder.write("yaks.csv", yaks).string()));
+  const SmallRun third = run_on(folder, "third", keys);
+  EXPECT_THAT(
+      train::run(third.request()).plan.notes,
+      Contains(testing::AllOf(
+          HasSubstr("know the classes cat, dog, eel"),
+          HasSubstr("the data has cat, eel, yak"))));
+}
+
 TEST(Regression, IsToldInTheUnitsOfTheData) {
   const TempFolder folder;
   std::string text = "area,price\n";

@@ -280,6 +280,13 @@ TEST_F(CsvFile, DatesAreDays) {
       row(open("d,y\n02/01/1970,a\n31/01/1970,b\n"), 0), ElementsAre(1.0F));
 }
 
+TEST_F(CsvFile, DatesKeepTheirSeconds) {
+  const Splits splits = open(
+      "when,y\n2024-03-01 12:00:01,a\n2024-03-01 12:00:03,b\n", "", {}, true);
+  EXPECT_THAT(row(splits, 0), ElementsAre(testing::FloatNear(-1.0F, 0.01F)));
+  EXPECT_THAT(row(splits, 1), ElementsAre(testing::FloatNear(1.0F, 0.01F)));
+}
+
 TEST_F(CsvFile, ADecimalCommaIsFoundOut) {
   const Splits splits = open("a;b;y\n1,5;1.234,5;x\n-2,25;7;y\n");
   EXPECT_THAT(row(splits, 0), ElementsAre(1.5F, 1234.5F));

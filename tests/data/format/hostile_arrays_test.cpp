@@ -85,7 +85,8 @@ TEST(HostileArrays, Csv) {
   try_damaged(file, [](Bytes bytes) {
     const std::string_view text(
         reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    scan_csv(csv_text(text, "x"), "x", OpenOptions());
+    std::string recoded;
+    scan_csv(csv_text(text, "x", recoded), "x", OpenOptions());
   });
 }
 

@@ -15,6 +15,7 @@
 #include "temper/data/pack/pack.h"
 #include "tests/complaint.h"
 #include "tests/data/format_bytes.h"
+#include "tests/data/open/table_file.h"
 #include "tests/data/small_image.h"
 #include "tests/data/tar_writer.h"
 #include "tests/temp_folder.h"
@@ -80,18 +81,6 @@ std::string arrays_of(
   folder.write(cat(name, "/x.npy"), x);
   folder.write(cat(name, "/y.npy"), y);
   return folder.text(name);
-}
-
-std::string table_of(
-    const TempFolder& folder,
-    const std::string& name,
-    const std::string& header,
-    const std::vector<std::string>& rows) {
-  std::string text = header + "\n";
-  for (const std::string& row : rows)
-    for (int i = 0; i < 9; ++i)
-      text += row + "\n";
-  return folder.write(name, text).string();
 }
 
 std::int64_t red_of(const Sample& sample) {
@@ -259,90 +248,6 @@ INSTANTIATE_TEST_SUITE_P(
     OtherSource,
     testing::ValuesIn(kinds()),
     [](const auto& each) { return each.param.name; });
-
-class OtherTable : public testing::Test {
- protected:
-  void SetUp() override {
-    OpenOptions options;
-    options.val_fraction = 0;
-    options_.schema = open_source(
-                          cat("csv:",
-                              table_of(
-                                  folder_,
-                                  "tr.csv",
-                                  "x,city,y",
-                                  {"1,rome,0.5", "2,oslo,1.5", "6,bern,2.5"})),
-                          options)
-                          .schema;
-  }
-  std::shared_ptr<const IndexedSource> open(
-      const std::string& header,
-      const std::vector<std::string>& rows) {
-    return open_other(
-        cat("csv:", table_of(folder_, "va.csv", header, rows)),
-        "test",
-        options_,
-        notes_);
-  }
-
-  TempFolder folder_;
-  OpenOptions options_;
-  std::vector<std::string> notes_;
-};
-
-TEST_F(OtherTable, AnUnseenCategoryIsNoCategoryAndCounted) {
-  const auto other = open("x,city,y", {"3,paris,1", "3,oslo,2"});
-  Sample sample;
-  other->read(0, sample);
-  const auto mean = testing::FloatNear(0, 1e-6F);
-  EXPECT_THAT(sample.numbers, ElementsAre(mean, 0, 0, 0));
-  other->read(9, sample);
-  EXPECT_THAT(sample.numbers, ElementsAre(mean, 0, 1, 0)); // bern, oslo, rome
-  EXPECT_THAT(
-      notes_,
-      ElementsAre(AllOf(
-          HasSubstr("test: column 'city' of 9 rows"), HasSubstr("paris (9)"))));
-  options_.unseen_is_error = true;
-  EXPECT_THAT(
-      complaint([&] { open("x,city,y", {"3,paris,1"}); }),
-      HasSubstr("paris (9)"));
-}
-
-TEST_F(OtherTable, AMissingColumnIsNamedAndAnotherOneNoted) {
-  EXPECT_THAT(
-      complaint([&] { open("x,town,y", {"3,oslo,1"}); }),
-      AllOf(
-          HasSubstr("lacks 1 column that training has: 'city'"),
-          HasSubstr("Its columns are x, town, y")));
-  EXPECT_THAT(
-      complaint([&] { open("x,city,z", {"3,oslo,1"}); }),
-      HasSubstr("no column 'y'"));
-  open("extra,x,city,y", {"7,3,oslo,1"});
-  EXPECT_THAT(notes_, ElementsAre(HasSubstr("'extra'")));
-}
-
-TEST_F(OtherTable, TextWhereTrainingHasNumbersIsRefusedWithItsLine) {
-  EXPECT_THAT(
-      complaint([&] {
-        open("x,city,y", {"3,oslo,1", "many,oslo,1"});
-      }),
-      AllOf(HasSubstr("column 'x'"), HasSubstr("line 11 says 'many'")));
-}
-
-TEST_F(OtherTable, CategoriesOfNumbersStayCategories) {
-  OpenOptions options;
-  options.val_fraction = 0;
-  options_.schema =
-      open_source(
-          cat("csv:",
-              table_of(folder_, "zip.csv", "zip,y", {"1a,p", "2,q", "3,p"})),
-          options)
-          .schema;
-  const auto other = open("zip,y", {"3,p", "2,q"}); // no letter in it
-  Sample sample;
-  other->read(0, sample);
-  EXPECT_THAT(sample.numbers, ElementsAre(0, 0, 1));
-}
 
 TEST(Limits, TakeSamplesOfAllClassesFromSortedFolders) {
   const TempFolder folder;

@@ -30,7 +30,12 @@ Schema everything() {
   category.name = "city, \"old\"";
   category.kind = ColumnKind::category;
   category.categories = {"Bern", "Z\xc3\xbcrich"};
-  schema.columns = {number, category};
+  Column date;
+  date.name = "when";
+  date.kind = ColumnKind::date;
+  date.form = "day/month/year";
+  schema.columns = {number, category, date};
+  schema.decimal = ",";
   schema.left_out = {"id"};
   schema.target_name = "price";
   schema.target_size = 1;
@@ -60,7 +65,7 @@ TEST(Schema, NamesTheInputsOfATable) {
   EXPECT_THAT(
       input_names(everything()),
       testing::ElementsAre(
-          "age", "city, \"old\"=Bern", "city, \"old\"=Z\xc3\xbcrich"));
+          "age", "city, \"old\"=Bern", "city, \"old\"=Z\xc3\xbcrich", "when"));
 }
 
 TEST(Schema, WhatIsNoneIsRefusedByName) {

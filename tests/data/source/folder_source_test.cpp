@@ -286,6 +286,18 @@ TEST(FolderSource, TheFingerprintFollowsContentsInTheirOrder) {
   EXPECT_NE(fingerprint(), second);
 }
 
+TEST(FolderSource, ClassesHaveNamesInUtf8WhateverTheDiskHas) {
+  const TempFolder folder;
+  folder.write("Z\xfcrich/1.ppm", small_image(1));
+  folder.write("K\xc3\xb6ln/1.ppm", small_image(2));
+  const FolderSource source(folder.text());
+  EXPECT_THAT(
+      source.info().classes, ElementsAre("K\xc3\xb6ln", "Z\xc3\xbcrich"));
+  Sample sample;
+  source.read(1, sample);
+  EXPECT_EQ(sample.image.pixels()[0], 1) << "the folder has its own name";
+}
+
 TEST(FolderSource, NamesOfAnyLengthAreKept) {
   NameList list;
   for (int i = 0; i < 1000; ++i)

@@ -104,6 +104,12 @@ TEST(TextSource, TooLittleTextIsAnError) {
   EXPECT_THROW(open_text(path.string(), options), Error);
 }
 
+TEST(Utf8, OtherTextIsTakenForWindows1252) {
+  EXPECT_EQ(as_utf8("na\xc3\xafve"), "na\xc3\xafve");
+  EXPECT_EQ(as_utf8("na\xefve \x80"), "na\xc3\xafve \xe2\x82\xac");
+  EXPECT_EQ(as_utf8("\x81\xff"), "\xc2\x81\xc3\xbf");
+}
+
 TEST(Utf8, OnlyTheShortestFormOfARealCharacterCounts) {
   const auto parse = [](const std::string& text) {
     std::size_t at = 0;

@@ -58,8 +58,11 @@ TEST(Doubts, OneClassForAllIsToldByName) {
 
 TEST(Doubts, AModelAtChanceLevelIsTold) {
   EXPECT_THAT(
-      doubts_after({}, with_loss(0.6), judged({26, 24, 25, 25}), kClasses),
-      ElementsAre(HasSubstr("51.0 %, is no better than")));
+      doubts_after({}, with_loss(0.6), judged({24, 26, 25, 25}), kClasses),
+      ElementsAre(HasSubstr("49.0 %, is no better than")));
+  EXPECT_THAT(
+      doubts_after({}, with_loss(0.6), judged({28, 22, 25, 25}), kClasses),
+      ElementsAre(HasSubstr("53.0 %, is hardly better than")));
   EXPECT_THAT(
       doubts_after({}, with_loss(0.3), judged({40, 10, 12, 38}), kClasses),
       IsEmpty());
@@ -96,6 +99,13 @@ TEST(Doubts, NumbersThatAreWorseThanTheirMeanAreTold) {
   EXPECT_THAT(
       doubts_after({}, numbers, {}, {}),
       ElementsAre(HasSubstr("far worse than the mean of the targets")));
+  EXPECT_TRUE(calmer_rate({}, numbers, {}, 0).has_value());
+  // An epoch of a few steps begins with them; what validation says is later.
+  MetricSums later = numbers;
+  EXPECT_FALSE(doubts_after({}, numbers, later, {}).empty());
+  later.squared_error = later.loss = 120;
+  EXPECT_THAT(doubts_after({}, numbers, later, {}), IsEmpty());
+  EXPECT_FALSE(calmer_rate({}, numbers, later, 0).has_value());
 }
 
 } // namespace

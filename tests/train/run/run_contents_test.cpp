@@ -119,6 +119,26 @@ TEST_F(RunContents, TheValidationPartIsLookedAtToo) {
       HasSubstr("class1/3.ppm has changed"));
 }
 
+TEST_F(RunContents, AnEditOfTheTestPartIsToldAndNoReasonToRefuse) {
+  RunData data = open();
+  data.test = data::open_edited("folder:%", folder_ / "photos");
+  keep_contents(run_, data);
+  std::string told;
+  const log::Sink before =
+      log::set_sink([&](log::Level, const std::string& line) { told += line; });
+  check_contents(run_, data);
+  EXPECT_EQ(told, "");
+  folder_.write("photos/class1/3.ppm", data::small_image(99, 4, 4));
+  data.test = data::open_edited("folder:%", folder_ / "photos");
+  check_contents(run_, data);
+  log::set_sink(before);
+  EXPECT_THAT(
+      told,
+      AllOf(
+          HasSubstr("class1/3.ppm has changed"),
+          HasSubstr("tested on the data as it is now")));
+}
+
 TEST_F(RunContents, AListThatIsLostOrDamagedLeavesItToTheLoader) {
   EXPECT_EQ(refusal(), "");
   keep_contents(run_, open());
