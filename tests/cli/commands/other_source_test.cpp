@@ -211,7 +211,8 @@ TEST(RunSchema, IsThatOfTheWeightsThatAreTrainedOn) {
   const auto result = train::run(second.request());
   EXPECT_EQ(train::metric(result.outcome.train, "accuracy"), 1);
   EXPECT_THAT(
-      result.plan.notes, Contains(HasSubstr("have the order and the scales")));
+      result.overview.notes,
+      Contains(HasSubstr("have the order and the scales")));
   EXPECT_EQ(
       read_small_file(first.directory().schema(), 1 << 20),
       read_small_file(second.directory().schema(), 1 << 20));
