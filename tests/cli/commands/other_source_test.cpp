@@ -226,7 +226,7 @@ TEST(RunSchema, IsThatOfTheWeightsThatAreTrainedOn) {
       cat("data.source=csv:", folder.write("yaks.csv", yaks).string()));
   const SmallRun third = run_on(folder, "third", keys);
   EXPECT_THAT(
-      train::run(third.request()).plan.notes,
+      train::run(third.request()).overview.notes,
       Contains(testing::AllOf(
           HasSubstr("know the classes cat, dog, eel"),
           HasSubstr("the data has cat, eel, yak"))));
