@@ -63,7 +63,7 @@ const Setting& best_unmeasured(const Plan& plan, const Candidates& candidates) {
   return candidates.standard();
 }
 
-// What is said in place of a measured reason.
+// A plan that nobody won says so in place of measured reasons.
 void fall_back(
     Plan& plan,
     const Candidates& candidates,

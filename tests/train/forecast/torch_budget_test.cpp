@@ -163,27 +163,26 @@ TEST_F(Budgets, FusedKernelsAreUsedBeforeABatchIsCut) {
 // steps that tell how much of a batch there is time for.
 class PlanningMemory : public Budgets {
  protected:
-  void holds(int size, int batch, double seconds);
+  void holds(int size, int batch, double seconds) {
+    config_.data.source =
+        cat("synthetic:images=6400,size=", size, ",classes=4");
+    config_.model.width = 0.5;
+    config_.train.batch = batch;
+    config_.train.max_steps = 100;
+    config_.layout = "auto";
+    config_.plan.seconds = seconds;
+    memory::install_cpu_allocator();
+    memory::trim_cpu_pool();
+    const std::uint64_t before = memory::cpu_usage().live_bytes;
+    memory::reset_cpu_peak();
+    const RunOverview overview = plan_run(request());
+    const std::uint64_t peak = memory::cpu_usage().peak_bytes - before;
+    ASSERT_GT(overview.forecast.peak_bytes, std::uint64_t{128} << 20);
+    ASSERT_EQ(overview.settings.kernels.value, "fused");
+    RecordProperty("planning", cat(peak, " of ", overview.forecast.peak_bytes));
+    EXPECT_LT(peak, overview.forecast.peak_bytes * 11 / 10);
+  }
 };
-
-void PlanningMemory::holds(int size, int batch, double seconds) {
-  config_.data.source = cat("synthetic:images=6400,size=", size, ",classes=4");
-  config_.model.width = 0.5;
-  config_.train.batch = batch;
-  config_.train.max_steps = 100;
-  config_.layout = "auto";
-  config_.plan.seconds = seconds;
-  memory::install_cpu_allocator();
-  memory::trim_cpu_pool();
-  const std::uint64_t before = memory::cpu_usage().live_bytes;
-  memory::reset_cpu_peak();
-  const RunOverview overview = plan_run(request());
-  const std::uint64_t peak = memory::cpu_usage().peak_bytes - before;
-  ASSERT_GT(overview.forecast.peak_bytes, std::uint64_t{128} << 20);
-  ASSERT_EQ(overview.settings.kernels.value, "fused");
-  RecordProperty("planning", cat(peak, " of ", overview.forecast.peak_bytes));
-  EXPECT_LT(peak, overview.forecast.peak_bytes * 11 / 10);
-}
 
 TEST_F(PlanningMemory, IsNoMoreThanTheRuns) {
   holds(128, 64, 15);
