@@ -72,8 +72,8 @@ std::string utf8_of_windows_1252(std::string_view text) {
   return made;
 }
 
-std::string as_utf8(std::string text) {
-  return is_utf8(text) ? text : utf8_of_windows_1252(text);
+std::string as_utf8(std::string_view text) {
+  return is_utf8(text) ? std::string(text) : utf8_of_windows_1252(text);
 }
 
 } // namespace temper::data

@@ -26,6 +26,6 @@ bool is_utf8(std::string_view text);
 std::string utf8_of_windows_1252(std::string_view text);
 // The text itself where it is UTF-8, else taken for Windows-1252: journals,
 // schemas and stores hold nothing but UTF-8.
-std::string as_utf8(std::string text);
+std::string as_utf8(std::string_view text);
 
 } // namespace temper::data
