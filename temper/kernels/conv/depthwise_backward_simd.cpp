@@ -23,8 +23,10 @@ struct FillGradient {
 
   template <class Lanes>
   [[gnu::always_inline]] void copy(Lanes lanes) const {
-    for (std::int64_t w = 0; w < width; ++w)
+    for (std::int64_t w = 0; w < width; ++w) {
+      __builtin_prefetch(g + (w + width) * stride);
       store(to + w * kLanes, lanes.load(g + w * stride));
+    }
   }
   template <Activation kAct, class Lanes>
   [[gnu::always_inline]] void map(Lanes lanes) const {
@@ -34,8 +36,8 @@ struct FillGradient {
     const Vec slope = lanes.load(norm.slope);
     const Vec offset = lanes.load(norm.offset);
     for (std::int64_t w = 0; w < width; ++w) {
-      __builtin_prefetch(norm.x + (w + kPixelsAhead) * stride);
-      __builtin_prefetch(g + (w + kPixelsAhead) * stride);
+      __builtin_prefetch(norm.x + (w + width) * stride);
+      __builtin_prefetch(g + (w + width) * stride);
       const Vec x = lanes.load(norm.x + w * stride);
       const Vec through = through_activation<kAct>(
           lanes.load(g + w * stride), x * scale + shift);
@@ -141,7 +143,7 @@ struct FinishRow {
     for (std::int64_t w = 0; w < job.shape.width; ++w) {
       const std::int64_t here = at + w * job.shape.channels;
       __builtin_prefetch(
-          job.x_gradient + here + kPixelsAhead * job.shape.channels, 1);
+          job.x_gradient + here + job.shape.width * job.shape.channels, 1);
       const Vec x = lanes.load(job.x + here);
       const Vec g = through_activation<kAct>(
           load(gradients + w * kLanes), x * scale + shift);

@@ -53,9 +53,9 @@ block_vectors(std::int64_t kernel, std::int64_t width, std::int64_t vectors) {
   return rest < kLanes ? rest : kLanes;
 }
 
-// Pixels whose memory is asked for ahead of time: their numbers lie too far
-// apart for the processor to foresee. Behind a row comes the next one.
-constexpr std::int64_t kPixelsAhead = 12;
+// A row's numbers lie too far apart for the processor to foresee, so the same
+// channels of the next row are asked for while this one is read: behind a row
+// comes the next one, and behind an image the next image.
 
 // One vector of channels of a row, through a normalisation, into a ring.
 struct FillAffine {
@@ -68,15 +68,17 @@ struct FillAffine {
 
   template <class Lanes>
   [[gnu::always_inline]] void copy(Lanes lanes) const {
-    for (std::int64_t w = 0; w < width; ++w)
+    for (std::int64_t w = 0; w < width; ++w) {
+      __builtin_prefetch(x + (w + width) * stride);
       store(to + w * kLanes, lanes.load(x + w * stride));
+    }
   }
   template <Activation kAct, class Lanes>
   [[gnu::always_inline]] void map(Lanes lanes) const {
     const Vec scale = lanes.load(norm.scale);
     const Vec shift = lanes.load(norm.shift);
     for (std::int64_t w = 0; w < width; ++w) {
-      __builtin_prefetch(x + (w + kPixelsAhead) * stride);
+      __builtin_prefetch(x + (w + width) * stride);
       store(
           to + w * kLanes,
           activate<kAct>(lanes.load(x + w * stride) * scale + shift));
