@@ -23,9 +23,10 @@ struct FillGradient {
 
   template <class Lanes>
   [[gnu::always_inline]] void copy(Lanes lanes) const {
-    for (std::int64_t w = 0; w < width; ++w) {
-      __builtin_prefetch(g + (w + width) * stride);
-      store(to + w * kLanes, lanes.load(g + w * stride));
+    const FillGradient own = *this;
+    for (std::int64_t w = 0; w < own.width; ++w) {
+      __builtin_prefetch(own.g + (w + own.width) * own.stride);
+      store(own.to + w * kLanes, lanes.load(own.g + w * own.stride));
     }
   }
   template <Activation kAct, class Lanes>
@@ -35,13 +36,20 @@ struct FillGradient {
     const Vec mean = lanes.load(norm.mean);
     const Vec slope = lanes.load(norm.slope);
     const Vec offset = lanes.load(norm.offset);
-    for (std::int64_t w = 0; w < width; ++w) {
-      __builtin_prefetch(norm.x + (w + width) * stride);
-      __builtin_prefetch(g + (w + width) * stride);
-      const Vec x = lanes.load(norm.x + w * stride);
-      const Vec through = through_activation<kAct>(
-          lanes.load(g + w * stride), x * scale + shift);
-      store(to + w * kLanes, scale * through + (slope * (x - mean) + offset));
+    // Copies, which no store can change.
+    const float* from = g;
+    const float* x = norm.x;
+    float* out = to;
+    const std::int64_t step = stride;
+    const std::int64_t row = width * step;
+    for (const float* end = from + row; from < end; from += step, x += step) {
+      __builtin_prefetch(x + row);
+      __builtin_prefetch(from + row);
+      const Vec at = lanes.load(x);
+      const Vec through =
+          through_activation<kAct>(lanes.load(from), at * scale + shift);
+      store(out, scale * through + (slope * (at - mean) + offset));
+      out += kLanes;
     }
   }
   template <Activation kAct>
@@ -140,16 +148,20 @@ struct FinishRow {
     const Vec mean = lanes.load(job.before_mean + c);
     Vec a = {};
     Vec b = {};
-    for (std::int64_t w = 0; w < job.shape.width; ++w) {
-      const std::int64_t here = at + w * job.shape.channels;
-      __builtin_prefetch(
-          job.x_gradient + here + job.shape.width * job.shape.channels, 1);
-      const Vec x = lanes.load(job.x + here);
-      const Vec g = through_activation<kAct>(
-          load(gradients + w * kLanes), x * scale + shift);
+    // Copies, which no store can change.
+    const float* x = job.x + at;
+    const float* from = gradients;
+    float* to = job.x_gradient + at;
+    const std::int64_t step = job.shape.channels;
+    const std::int64_t row = job.shape.width * step;
+    for (const float* end = x + row; x < end; x += step, to += step) {
+      __builtin_prefetch(to + row, 1);
+      const Vec here = lanes.load(x);
+      const Vec g = through_activation<kAct>(load(from), here * scale + shift);
       a += g;
-      b += g * (x - mean);
-      lanes.store(job.x_gradient + here, g);
+      b += g * (here - mean);
+      lanes.store(to, g);
+      from += kLanes;
     }
     store(first, load(first) + a);
     store(second, load(second) + b);

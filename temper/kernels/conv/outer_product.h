@@ -12,8 +12,10 @@ namespace temper::kernels::TEMPER_TARGET {
 // of such chains.
 constexpr std::int64_t kChainRows = 192;
 
-// Columns of dY that so few panels read are read where they lie.
+// Columns of dY are read where they lie by so few panels, and by more unless
+// rows are so far apart that they fall into the same sets of the caches.
 constexpr std::int64_t kFewPanels = 2;
+constexpr std::int64_t kSameSets = 1024; // floats
 
 // to[outputs, columns] += y^T x over `rows`; y has kOutputs numbers in each row
 // and x is a panel.
@@ -25,9 +27,8 @@ template <int kOutputs, int kVectors>
     const float* __restrict x,
     float* __restrict to,
     std::int64_t stride,
-    Ahead& ahead) {
+    AheadShare share) {
   Vec sums[kOutputs][kVectors] = {};
-  AheadShare share = ahead.share(rows, x);
   for (std::int64_t r = 0; r < rows; ++r) {
     share.ask();
     Vec b[kVectors];
@@ -60,17 +61,17 @@ inline void outer_panel(
     const float* x,
     float* to,
     std::int64_t stride,
-    Ahead& ahead) {
+    const AheadShare& share) {
   if (vectors == kTileVectors)
     return outer_tile<kOutputs, kTileVectors>(
-        rows, y, y_stride, x, to, stride, ahead);
+        rows, y, y_stride, x, to, stride, share);
   if constexpr (kTileVectors > 2) {
     if (vectors == 3)
-      return outer_tile<kOutputs, 3>(rows, y, y_stride, x, to, stride, ahead);
+      return outer_tile<kOutputs, 3>(rows, y, y_stride, x, to, stride, share);
     if (vectors == 2)
-      return outer_tile<kOutputs, 2>(rows, y, y_stride, x, to, stride, ahead);
+      return outer_tile<kOutputs, 2>(rows, y, y_stride, x, to, stride, share);
   }
-  outer_tile<kOutputs, 1>(rows, y, y_stride, x, to, stride, ahead);
+  outer_tile<kOutputs, 1>(rows, y, y_stride, x, to, stride, share);
 }
 
 // A few columns of dY, one row after another; columns beyond `there` are zero.
@@ -81,24 +82,31 @@ inline void take_outputs(
     const float* y,
     std::int64_t stride,
     float* to) {
+  std::int64_t r = 0;
   if (there == kOutputs) {
-    for (std::int64_t r = 0; r < rows; ++r)
-#pragma GCC unroll 16
-      for (int i = 0; i < kOutputs; ++i)
-        to[r * kOutputs + i] = y[r * stride + i];
-    return;
+    // Whole vectors, of which the next row overwrites what is too much, as long
+    // as they end before the last row does.
+    constexpr int kVectors = (kOutputs + kLanes - 1) / kLanes;
+    constexpr std::int64_t kBeyond = kVectors * kLanes - kOutputs;
+    for (; r < rows - (kBeyond + stride - 1) / stride; ++r)
+#pragma GCC unroll 4
+      for (int j = 0; j < kVectors; ++j)
+        store(
+            to + r * kOutputs + j * kLanes, load(y + r * stride + j * kLanes));
   }
-  for (std::int64_t r = 0; r < rows; ++r)
+  for (; r < rows; ++r)
     for (int i = 0; i < kOutputs; ++i)
       to[r * kOutputs + i] = i < there ? y[r * stride + i] : 0.0F;
 }
 
-// Panels of X of `panel_rows` rows each, used from row `at` on.
+// Panels of X of `panel_rows` rows each, used from row `at` on. `follows`: more
+// rows of X and dY are used next, those behind the present ones.
 struct XPanels {
   const float* x;
   std::int64_t panel_rows;
   std::int64_t inputs;
   std::int64_t at;
+  bool follows;
 };
 
 template <int kOutputs>
@@ -113,7 +121,8 @@ inline void outer_outputs(
     Ahead& ahead) {
   const float* from = y;
   std::int64_t from_stride = y_stride;
-  if (there < kOutputs || x.inputs > kFewPanels * kTileColumns) {
+  if (there < kOutputs ||
+      (y_stride % kSameSets == 0 && x.inputs > kFewPanels * kTileColumns)) {
     float* few = scratch(
         3, static_cast<std::size_t>(kChainRows * kOutputsAtOnce + kLanes));
     take_outputs<kOutputs>(rows, there, y, y_stride, few);
@@ -122,15 +131,17 @@ inline void outer_outputs(
   }
   for (std::int64_t p = 0; p * kTileColumns < x.inputs; ++p) {
     const std::int64_t wide = whole_vectors(panel_width(x.inputs, p));
+    const float* panel = x.x + p * kTileColumns * x.panel_rows + x.at * wide;
     outer_panel<kOutputs>(
         wide / kLanes,
         rows,
         from,
         from_stride,
-        x.x + p * kTileColumns * x.panel_rows + x.at * wide,
+        panel,
         to + p * kTileColumns,
         stride,
-        ahead);
+        p == 0 && x.follows ? AheadShare{y + rows * y_stride, y_stride}
+                            : ahead.share(rows, panel));
   }
 }
 
@@ -145,8 +156,11 @@ inline void outer_product(
     float* to,
     std::int64_t stride,
     Ahead& ahead) {
+  // Two tiles of four are quicker than a whole one and half of one of four.
+  constexpr std::int64_t kLeave = kOutputsAtOnce == 6 ? 8 : 0;
   std::int64_t n = 0;
-  for (; n + kOutputsAtOnce <= outputs; n += kOutputsAtOnce)
+  for (; n + kOutputsAtOnce <= outputs && outputs - n != kLeave;
+       n += kOutputsAtOnce)
     outer_outputs<kOutputsAtOnce>(
         rows,
         kOutputsAtOnce,

@@ -19,7 +19,7 @@ namespace {
 // apart for the processor to foresee.
 constexpr std::int64_t kRowsAhead = 12;
 
-// What becomes of one vector of dX's columns, over the rows of a block.
+// What becomes of some vectors of dX's columns, over the rows of a block.
 template <Activation kAct, bool kSums>
 struct FinishColumns {
   const PointwiseBackward& job;
@@ -31,38 +31,53 @@ struct FinishColumns {
   float* first;
   float* second;
 
-  template <class Lanes>
-  [[gnu::always_inline]] void run(Lanes lanes, std::int64_t c) const {
-    Vec scale = {};
-    Vec shift = {};
-    Vec mean = {};
-    if constexpr (kSums) {
-      scale = lanes.load(job.before.scale + column + c);
-      shift = lanes.load(job.before.shift + column + c);
-      mean = lanes.load(job.before_mean + column + c);
-    }
-    Vec a = {};
-    Vec b = {};
+  template <int kVectors, class Lanes>
+  [[gnu::always_inline]] void finish(Lanes lanes, std::int64_t c) const {
+    Vec scale[kVectors] = {};
+    Vec shift[kVectors] = {};
+    Vec mean[kVectors] = {};
+    Vec a[kVectors] = {};
+    Vec b[kVectors] = {};
+    if constexpr (kSums)
+#pragma GCC unroll 4
+      for (int j = 0; j < kVectors; ++j) {
+        scale[j] = lanes.load(job.before.scale + column + c + j * kLanes);
+        shift[j] = lanes.load(job.before.shift + column + c + j * kLanes);
+        mean[j] = lanes.load(job.before_mean + column + c + j * kLanes);
+      }
     for (std::int64_t r = 0; r < rows; ++r) {
-      const std::int64_t here = at + r * inputs + c;
-      const std::int64_t ahead = here + kRowsAhead * inputs;
+      const std::int64_t row = at + r * inputs + c;
+      const std::int64_t ahead = row + kRowsAhead * inputs;
       if constexpr (kSums) __builtin_prefetch(job.x.x + ahead);
       __builtin_prefetch(job.x_gradient + ahead, 1);
-      Vec g = load(from + r * kTileColumns + c);
-      if (job.x_gradient_add != nullptr)
-        g += lanes.load(job.x_gradient_add + here);
-      if constexpr (kSums) {
-        const Vec x = lanes.load(job.x.x + here);
-        g = through_activation<kAct>(g, x * scale + shift);
-        a += g;
-        b += g * (x - mean);
+#pragma GCC unroll 4
+      for (int j = 0; j < kVectors; ++j) {
+        const std::int64_t here = row + j * kLanes;
+        Vec g = load(from + r * kTileColumns + c + j * kLanes);
+        if (job.x_gradient_add != nullptr)
+          g += lanes.load(job.x_gradient_add + here);
+        if constexpr (kSums) {
+          const Vec x = lanes.load(job.x.x + here);
+          g = through_activation<kAct>(g, x * scale[j] + shift[j]);
+          a[j] += g;
+          b[j] += g * (x - mean[j]);
+        }
+        lanes.store(job.x_gradient + here, g);
       }
-      lanes.store(job.x_gradient + here, g);
     }
-    if constexpr (kSums) {
-      store(first + c, load(first + c) + a);
-      store(second + c, load(second + c) + b);
-    }
+    if constexpr (kSums)
+#pragma GCC unroll 4
+      for (int j = 0; j < kVectors; ++j) {
+        float* sum = first + c + j * kLanes;
+        float* product = second + c + j * kLanes;
+        store(sum, load(sum) + a[j]);
+        store(product, load(product) + b[j]);
+      }
+  }
+
+  template <class Lanes>
+  [[gnu::always_inline]] void run(Lanes lanes, std::int64_t c) const {
+    finish<1>(lanes, c);
   }
 };
 
@@ -111,17 +126,20 @@ struct XGradient {
     void finish() const {
       const std::int64_t column = p * kTileColumns;
       const std::int64_t local = column - all.first_column;
-      over_vectors(
-          panel_width(all.inputs, p),
-          FinishColumns<kAct, kSums>{
-              all.job,
-              all.inputs,
-              rows,
-              row * all.inputs + column,
-              column,
-              all.panel_rows,
-              all.first + local,
-              all.second + local});
+      const std::int64_t width = panel_width(all.inputs, p);
+      const FinishColumns<kAct, kSums> columns{
+          all.job,
+          all.inputs,
+          rows,
+          row * all.inputs + column,
+          column,
+          all.panel_rows,
+          all.first + local,
+          all.second + local};
+      if (width == kTileColumns)
+        columns.template finish<kTileVectors>(Whole{}, 0);
+      else
+        over_vectors(width, columns);
     }
   };
 
@@ -262,6 +280,13 @@ void x_gradient_of_piece(
   for (std::int64_t r = piece.row_begin; r < piece.row_end; r += most) {
     const std::int64_t stop =
         r + most < piece.row_end ? r + most : piece.row_end;
+    Ahead ahead;
+    if (job.x.plain()) {
+      const std::int64_t inputs = job.x.length();
+      ahead.add(job.x_gradient + r * inputs, (stop - r) * inputs);
+      if (parts != nullptr)
+        ahead.add(job.x.x + r * inputs, (stop - r) * inputs);
+    }
     work.block(r, stop - r, shared.gradient + r * job.outputs, ahead);
   }
 }
@@ -286,7 +311,7 @@ void weight_gradient_of_outputs(
         outputs,
         shared.gradient + r * job.outputs + begin,
         job.outputs,
-        XPanels{shared.x, rows, inputs, r},
+        XPanels{shared.x, rows, inputs, r, r + count < rows},
         sums,
         stride,
         ahead);
@@ -334,7 +359,7 @@ void backward_rows(
         job.outputs,
         y,
         job.outputs,
-        XPanels{panels, rows, inputs, 0},
+        XPanels{panels, rows, inputs, 0, false},
         partial,
         stride,
         ahead);
