@@ -11,6 +11,7 @@
 #include "temper/kernels/conv/outer_product.h"
 #include "temper/kernels/conv/row_source_simd.h"
 #include "temper/kernels/simd/scratch.h"
+#include "temper/kernels/simd/stream.h"
 
 namespace temper::kernels::TEMPER_TARGET {
 namespace {
@@ -31,7 +32,7 @@ struct FinishColumns {
   float* first;
   float* second;
 
-  template <int kVectors, class Lanes>
+  template <int kVectors, bool kStream, class Lanes>
   [[gnu::always_inline]] void finish(Lanes lanes, std::int64_t c) const {
     Vec scale[kVectors] = {};
     Vec shift[kVectors] = {};
@@ -49,7 +50,7 @@ struct FinishColumns {
       const std::int64_t row = at + r * inputs + c;
       const std::int64_t ahead = row + kRowsAhead * inputs;
       if constexpr (kSums) __builtin_prefetch(job.x.x + ahead);
-      __builtin_prefetch(job.x_gradient + ahead, 1);
+      if constexpr (!kStream) __builtin_prefetch(job.x_gradient + ahead, 1);
 #pragma GCC unroll 4
       for (int j = 0; j < kVectors; ++j) {
         const std::int64_t here = row + j * kLanes;
@@ -62,7 +63,7 @@ struct FinishColumns {
           a[j] += g;
           b[j] += g * (x - mean[j]);
         }
-        lanes.store(job.x_gradient + here, g);
+        store_or_stream<kStream>(lanes, job.x_gradient + here, g);
       }
     }
     if constexpr (kSums)
@@ -77,9 +78,14 @@ struct FinishColumns {
 
   template <class Lanes>
   [[gnu::always_inline]] void run(Lanes lanes, std::int64_t c) const {
-    finish<1>(lanes, c);
+    finish<1, false>(lanes, c);
   }
 };
+
+bool streams_x_gradient(const PointwiseBackward& job) {
+  return job.x.plain() && job.x_gradient_add != job.x_gradient &&
+      streams(job.x_gradient, job.x.rows(), job.x.length());
+}
 
 // dX of some rows and panels; rows are taken from dY in blocks.
 struct XGradient {
@@ -94,9 +100,11 @@ struct XGradient {
   float* first = nullptr;
   float* second = nullptr;
   float* gathered = nullptr; // rows that are scattered later
+  bool streamed = false; // x_gradient
 
   void begin(std::int64_t most) {
     inputs = job.x.length();
+    streamed = streams_x_gradient(job);
     first_column = piece.panel_begin * kTileColumns;
     const std::int64_t last = piece.panel_end * kTileColumns;
     columns = (last < inputs ? last : inputs) - first_column;
@@ -136,8 +144,13 @@ struct XGradient {
           all.panel_rows,
           all.first + local,
           all.second + local};
-      if (width == kTileColumns)
-        columns.template finish<kTileVectors>(Whole{}, 0);
+      if (width % kLineFloats == 0 && all.streamed) {
+        if (width == kTileColumns)
+          columns.template finish<kTileVectors, true>(Whole{}, 0);
+        else
+          columns.template finish<kLineVectors, true>(Whole{}, 0);
+      } else if (width == kTileColumns)
+        columns.template finish<kTileVectors, false>(Whole{}, 0);
       else
         over_vectors(width, columns);
     }
@@ -211,7 +224,8 @@ Ahead next_block(
   if (job.x_gradient == nullptr) return ahead;
   if (job.x_gradient_add != nullptr && job.x_gradient_add != job.x_gradient)
     ahead.add(job.x_gradient_add + row * inputs, rows * inputs);
-  ahead.add(job.x_gradient + row * inputs, rows * inputs);
+  if (!streams_x_gradient(job))
+    ahead.add(job.x_gradient + row * inputs, rows * inputs);
   return ahead;
 }
 
@@ -365,6 +379,7 @@ void backward_rows(
         ahead);
     if (job.x_gradient != nullptr) work.block(r, rows, y, ahead);
   }
+  if (work.streamed) end_streams();
 }
 
 } // namespace temper::kernels::TEMPER_TARGET
