@@ -112,22 +112,22 @@ const float* packed_taps(
   return packed;
 }
 
+// The chunks' sums in the order of chunks, into those of the first one.
 void add_weights(
     std::int64_t chunks,
     const DepthwiseShape& shape,
     std::int64_t lanes,
-    const std::vector<double>& parts,
+    double* parts,
     float* weight_gradient) {
   const std::int64_t taps = shape.kernel * shape.kernel;
   const std::int64_t run = packed_floats(shape, lanes);
+  for (std::int64_t i = 1; i < chunks; ++i)
+    for (std::int64_t at = 0; at < run; ++at)
+      parts[at] += parts[i * run + at];
   for (std::int64_t c = 0; c < shape.channels; ++c)
-    for (std::int64_t k = 0; k < taps; ++k) {
-      const std::int64_t at = (c / lanes * taps + k) * lanes + c % lanes;
-      double sum = 0;
-      for (std::int64_t i = 0; i < chunks; ++i)
-        sum += parts[size(i * run + at)];
-      weight_gradient[c * taps + k] = static_cast<float>(sum);
-    }
+    for (std::int64_t k = 0; k < taps; ++k)
+      weight_gradient[c * taps + k] =
+          static_cast<float>(parts[(c / lanes * taps + k) * lanes + c % lanes]);
 }
 
 } // namespace
@@ -183,7 +183,11 @@ void depthwise_backward(const DepthwiseBackward& job) {
         parts.empty() ? nullptr : parts.data() + images * run);
   });
   add_weights(
-      pieces.image_chunks, shape, simd.lanes, weights, job.weight_gradient);
+      pieces.image_chunks,
+      shape,
+      simd.lanes,
+      weights.data(),
+      job.weight_gradient);
   if (job.sums != nullptr)
     merge_gradient_sums(
         pieces.image_chunks, shape.channels, parts.data(), *job.sums);

@@ -8,6 +8,7 @@
 // known when the code is compiled.
 #include "temper/kernels/conv/depthwise_rows.h"
 #include "temper/kernels/simd/scratch.h"
+#include "temper/kernels/simd/stream.h"
 
 namespace temper::kernels::TEMPER_TARGET {
 namespace {
@@ -23,8 +24,11 @@ struct FillGradient {
 
   template <class Lanes>
   [[gnu::always_inline]] void copy(Lanes lanes) const {
-    for (std::int64_t w = 0; w < width; ++w)
-      store(to + w * kLanes, lanes.load(g + w * stride));
+    const FillGradient own = *this;
+    for (std::int64_t w = 0; w < own.width; ++w) {
+      __builtin_prefetch(own.g + (w + own.width) * own.stride);
+      store(own.to + w * kLanes, lanes.load(own.g + w * own.stride));
+    }
   }
   template <Activation kAct, class Lanes>
   [[gnu::always_inline]] void map(Lanes lanes) const {
@@ -33,13 +37,20 @@ struct FillGradient {
     const Vec mean = lanes.load(norm.mean);
     const Vec slope = lanes.load(norm.slope);
     const Vec offset = lanes.load(norm.offset);
-    for (std::int64_t w = 0; w < width; ++w) {
-      __builtin_prefetch(norm.x + (w + kPixelsAhead) * stride);
-      __builtin_prefetch(g + (w + kPixelsAhead) * stride);
-      const Vec x = lanes.load(norm.x + w * stride);
-      const Vec through = through_activation<kAct>(
-          lanes.load(g + w * stride), x * scale + shift);
-      store(to + w * kLanes, scale * through + (slope * (x - mean) + offset));
+    // Copies, which no store can change.
+    const float* from = g;
+    const float* x = norm.x;
+    float* out = to;
+    const std::int64_t step = stride;
+    const std::int64_t row = width * step;
+    for (const float* end = from + row; from < end; from += step, x += step) {
+      __builtin_prefetch(x + row);
+      __builtin_prefetch(from + row);
+      const Vec at = lanes.load(x);
+      const Vec through =
+          through_activation<kAct>(lanes.load(from), at * scale + shift);
+      store(out, scale * through + (slope * (at - mean) + offset));
+      out += kLanes;
     }
   }
   template <Activation kAct>
@@ -111,61 +122,91 @@ struct Meet {
 };
 
 // The end of a row of gradients: the activation, sums, the residual's
-// gradient, and memory.
+// gradient, and memory. It takes one vector of channels, or those of a cache
+// line, which are streamed.
 struct FinishRow {
   const DepthwiseBackward& job;
   std::int64_t at; // of the row's first pixel and the vector's first channel
   std::int64_t c;
   std::int64_t there;
-  const float* gradients;
+  const float* gradients; // [vectors, width, lanes]
   float* first;
   float* second;
+  bool streamed;
 
-  template <class Lanes>
+  template <int kVectors, bool kStream, class Lanes>
   [[gnu::always_inline]] void plain(Lanes lanes) const {
-    for (std::int64_t w = 0; w < job.shape.width; ++w) {
-      const std::int64_t here = at + w * job.shape.channels;
-      Vec g = load(gradients + w * kLanes);
-      if (job.x_gradient_add != nullptr)
-        g += lanes.load(job.x_gradient_add + here);
-      lanes.store(job.x_gradient + here, g);
-    }
+    const std::int64_t width = job.shape.width;
+    const std::int64_t step = job.shape.channels;
+    const float* add = job.x_gradient_add;
+    const float* from = gradients;
+    float* to = job.x_gradient;
+    for (std::int64_t w = 0; w < width; ++w)
+#pragma GCC unroll 2
+      for (int j = 0; j < kVectors; ++j) {
+        const std::int64_t here = at + w * step + j * kLanes;
+        Vec g = load(from + (j * width + w) * kLanes);
+        if (add != nullptr) g += lanes.load(add + here);
+        store_or_stream<kStream>(lanes, to + here, g);
+      }
   }
-  template <Activation kAct, class Lanes>
+  template <Activation kAct, int kVectors, bool kStream, class Lanes>
   [[gnu::always_inline]] void map(Lanes lanes) const {
-    const Vec scale = lanes.load(job.before.scale + c);
-    const Vec shift = lanes.load(job.before.shift + c);
-    const Vec mean = lanes.load(job.before_mean + c);
-    Vec a = {};
-    Vec b = {};
-    for (std::int64_t w = 0; w < job.shape.width; ++w) {
-      const std::int64_t here = at + w * job.shape.channels;
-      __builtin_prefetch(
-          job.x_gradient + here + kPixelsAhead * job.shape.channels, 1);
-      const Vec x = lanes.load(job.x + here);
-      const Vec g = through_activation<kAct>(
-          load(gradients + w * kLanes), x * scale + shift);
-      a += g;
-      b += g * (x - mean);
-      lanes.store(job.x_gradient + here, g);
+    Vec scale[kVectors];
+    Vec shift[kVectors];
+    Vec mean[kVectors];
+    Vec a[kVectors] = {};
+    Vec b[kVectors] = {};
+#pragma GCC unroll 2
+    for (int j = 0; j < kVectors; ++j) {
+      scale[j] = lanes.load(job.before.scale + c + j * kLanes);
+      shift[j] = lanes.load(job.before.shift + c + j * kLanes);
+      mean[j] = lanes.load(job.before_mean + c + j * kLanes);
     }
-    store(first, load(first) + a);
-    store(second, load(second) + b);
+    // Copies, which no store can change.
+    const float* x = job.x + at;
+    const float* from = gradients;
+    float* to = job.x_gradient + at;
+    const std::int64_t other = job.shape.width * kLanes;
+    const std::int64_t step = job.shape.channels;
+    const std::int64_t row = job.shape.width * step;
+    for (const float* end = x + row; x < end; x += step, to += step) {
+      if constexpr (!kStream) __builtin_prefetch(to + row, 1);
+#pragma GCC unroll 2
+      for (int j = 0; j < kVectors; ++j) {
+        const Vec here = lanes.load(x + j * kLanes);
+        const Vec g = through_activation<kAct>(
+            load(from + j * other), here * scale[j] + shift[j]);
+        a[j] += g;
+        b[j] += g * (here - mean[j]);
+        store_or_stream<kStream>(lanes, to + j * kLanes, g);
+      }
+      from += kLanes;
+    }
+#pragma GCC unroll 2
+    for (int j = 0; j < kVectors; ++j) {
+      store(first + j * kLanes, load(first + j * kLanes) + a[j]);
+      store(second + j * kLanes, load(second + j * kLanes) + b[j]);
+    }
   }
   template <Activation kAct>
   void run() const {
-    if (there == kLanes)
-      map<kAct>(Whole{});
+    if (streamed)
+      map<kAct, kLineVectors, true>(Whole{});
+    else if (there == kLanes)
+      map<kAct, 1, false>(Whole{});
     else
-      map<kAct>(Part{static_cast<int>(there)});
+      map<kAct, 1, false>(Part{static_cast<int>(there)});
   }
   void finish() const {
     if (job.sums != nullptr)
       with_activation(job.before.act, *this);
+    else if (streamed)
+      plain<kLineVectors, true>(Whole{});
     else if (there == kLanes)
-      plain(Whole{});
+      plain<1, false>(Whole{});
     else
-      plain(Part{static_cast<int>(there)});
+      plain<1, false>(Part{static_cast<int>(there)});
   }
 };
 
@@ -178,10 +219,11 @@ struct BackwardPiece {
   double* parts;
   RingRows ring; // of dY
   float* row_x = nullptr; // [width, lanes]
-  float* row_gradient = nullptr;
+  float* row_gradient = nullptr; // the same, of every vector of a line
   float* products = nullptr; // [vectors of a block, kernel, kernel, lanes]
   float* first = nullptr; // [vectors of a block, lanes]
   float* second = nullptr;
+  bool streamed = false; // x_gradient
 
   static constexpr std::int64_t kPadding = (kKernel - 1) / 2;
   static constexpr std::int64_t kTaps = kKernel * kKernel;
@@ -218,15 +260,19 @@ struct BackwardPiece {
   }
 
   template <int kRows>
-  void meet(std::int64_t i, std::int64_t v, std::int64_t oh, std::int64_t kh)
-      const {
+  void meet(
+      std::int64_t i,
+      std::int64_t v,
+      std::int64_t oh,
+      std::int64_t kh,
+      float* gradients) const {
     Meet<kKernel, kStride, kRows> work;
     for (int r = 0; r < kRows; ++r)
       work.rows[r] = ring.row(i, oh - r);
     work.width = job.shape.width;
     work.x = row_x;
     work.weights = packed + ((v + i) * kTaps + kh * kKernel) * kLanes;
-    work.gradients = row_gradient;
+    work.gradients = gradients;
     work.products = products + (i * kTaps + kh * kKernel) * kLanes;
     work.run();
   }
@@ -237,9 +283,11 @@ struct BackwardPiece {
       std::int64_t i,
       std::int64_t v,
       std::int64_t oh,
-      std::int64_t kh) const {
-    if (rows == kRows) return meet<kRows>(i, v, oh, kh);
-    if constexpr (kRows > 1) meet_rows<kRows - 1>(rows, i, v, oh, kh);
+      std::int64_t kh,
+      float* gradients) const {
+    if (rows == kRows) return meet<kRows>(i, v, oh, kh, gradients);
+    if constexpr (kRows > 1)
+      meet_rows<kRows - 1>(rows, i, v, oh, kh, gradients);
   }
 
   void input_row(
@@ -268,18 +316,22 @@ struct BackwardPiece {
           shape.channels,
           row_x}
           .fill();
+      const std::int64_t before = streamed ? i % kLineVectors : 0;
+      float* gradients = row_gradient + before * shape.width * kLanes;
       if (rows <= 0)
-        clear(shape.width * kLanes, row_gradient);
+        clear(shape.width * kLanes, gradients);
       else
-        meet_rows<kMostRows>(rows, i, v, oh, kh);
+        meet_rows<kMostRows>(rows, i, v, oh, kh, gradients);
+      if (streamed && before + 1 < kLineVectors) continue;
       FinishRow{
           job,
-          at,
-          c,
+          at - before * kLanes,
+          c - before * kLanes,
           there,
           row_gradient,
-          first + i * kLanes,
-          second + i * kLanes}
+          first + (i - before) * kLanes,
+          second + (i - before) * kLanes,
+          streamed}
           .finish();
     }
   }
@@ -331,16 +383,23 @@ struct BackwardPiece {
   }
 
   void run() {
-    const std::int64_t most = block_vectors(
-        kKernel, job.shape.width, piece.vector_end - piece.vector_begin);
+    const DepthwiseShape& shape = job.shape;
+    std::int64_t most = block_vectors(
+        kKernel, shape.width, piece.vector_end - piece.vector_begin);
+    streamed = streams(
+        job.x_gradient,
+        shape.images * shape.height * shape.width,
+        shape.channels);
+    if (streamed) most = most / kLineVectors * kLineVectors; // whole lines
     ring.count = ring_count(kKernel);
     ring.width = job.shape.out_width();
     ring.padding = kPadding;
     const std::int64_t floats = most * ring.count * ring.row_floats();
     ring.memory = scratch(0, static_cast<std::size_t>(floats));
     clear(floats, ring.memory);
-    row_x = scratch(1, static_cast<std::size_t>(2 * job.shape.width * kLanes));
-    row_gradient = row_x + job.shape.width * kLanes;
+    row_x = scratch(
+        1, static_cast<std::size_t>((1 + kLineVectors) * shape.width * kLanes));
+    row_gradient = row_x + shape.width * kLanes;
     products =
         scratch(2, static_cast<std::size_t>(most * (kTaps + 2) * kLanes));
     clear_parts();
@@ -348,6 +407,7 @@ struct BackwardPiece {
       const std::int64_t rest = piece.vector_end - v;
       block(v, rest < most ? rest : most);
     }
+    if (streamed) end_streams();
   }
 };
 

@@ -54,9 +54,9 @@ block_vectors(std::int64_t kernel, std::int64_t width, std::int64_t vectors) {
   return rest < kLanes ? rest : kLanes;
 }
 
-// Pixels whose memory is asked for ahead of time: their numbers lie too far
-// apart for the processor to foresee. Behind a row comes the next one.
-constexpr std::int64_t kPixelsAhead = 12;
+// A row's numbers lie too far apart for the processor to foresee, so the same
+// channels of the next row are asked for while this one is read: behind a row
+// comes the next one, and behind an image the next image.
 
 // One vector of channels of a row, through a normalisation, into a ring.
 struct FillAffine {
@@ -69,18 +69,25 @@ struct FillAffine {
 
   template <class Lanes>
   [[gnu::always_inline]] void copy(Lanes lanes) const {
-    for (std::int64_t w = 0; w < width; ++w)
-      store(to + w * kLanes, lanes.load(x + w * stride));
+    const FillAffine own = *this;
+    for (std::int64_t w = 0; w < own.width; ++w) {
+      __builtin_prefetch(own.x + (w + own.width) * own.stride);
+      store(own.to + w * kLanes, lanes.load(own.x + w * own.stride));
+    }
   }
   template <Activation kAct, class Lanes>
   [[gnu::always_inline]] void map(Lanes lanes) const {
     const Vec scale = lanes.load(norm.scale);
     const Vec shift = lanes.load(norm.shift);
-    for (std::int64_t w = 0; w < width; ++w) {
-      __builtin_prefetch(x + (w + kPixelsAhead) * stride);
-      store(
-          to + w * kLanes,
-          activate<kAct>(lanes.load(x + w * stride) * scale + shift));
+    // Copies, which no store can change.
+    const float* from = x;
+    float* out = to;
+    const std::int64_t step = stride;
+    const std::int64_t row = width * step;
+    for (const float* end = from + row; from < end; from += step) {
+      __builtin_prefetch(from + row);
+      store(out, activate<kAct>(lanes.load(from) * scale + shift));
+      out += kLanes;
     }
   }
   template <Activation kAct>

@@ -64,6 +64,7 @@ struct OutputRow {
     taps<kKernel, kStride, kCount>(window, column, weights, results);
 #pragma GCC unroll 8
     for (int t = 0; t < kCount; ++t) {
+      __builtin_prefetch(y + (column + t + width) * channels, 1);
       lanes.store(y + (column + t) * channels, results[t]);
       if constexpr (kMoments) {
         const Vec away = results[t] - pivot;
@@ -160,23 +161,26 @@ struct DepthwiseForwardPiece {
     }
   }
 
-  // From the block's first row.
-  void take_pivots(std::int64_t image, std::int64_t v, std::int64_t count)
+  // The block's first row gives the pivots, and is counted after that.
+  void count_first_row(std::int64_t image, std::int64_t v, std::int64_t count)
       const {
     const DepthwiseShape& shape = job.shape;
-    const float* y =
-        job.y + image * shape.out_height() * shape.out_width() * shape.channels;
     const std::int64_t begin = v * kLanes;
+    const float* y = job.y +
+        image * shape.out_height() * shape.out_width() * shape.channels + begin;
     const std::int64_t stop = (v + count) * kLanes;
     const std::int64_t end = stop < shape.channels ? stop : shape.channels;
     clear(3 * count * kLanes, pivots);
-    find_pivot(
-        shape.out_width(), end - begin, y + begin, shape.channels, pivots);
+    find_pivot(shape.out_width(), end - begin, y, shape.channels, pivots);
     for (std::int64_t c = begin; c < end; ++c) {
       parts[c] = static_cast<double>(pivots[c - begin]);
       parts[shape.channels + c] = 0;
       parts[2 * shape.channels + c] = 0;
     }
+    over_vectors(
+        end - begin,
+        CountColumns{
+            shape.out_width(), y, shape.channels, pivots, first, second});
   }
 
   void drain_sums(std::int64_t v, std::int64_t count) const {
@@ -193,7 +197,7 @@ struct DepthwiseForwardPiece {
     first = pivots + count * kLanes;
     second = first + count * kLanes;
     std::int64_t pending = 0;
-    bool started = parts == nullptr;
+    bool started = false; // with the moments
     for (std::int64_t n = piece.image_begin; n < piece.image_end; ++n) {
       std::int64_t filled = 0;
       for (std::int64_t oh = 0; oh < shape.out_height(); ++oh) {
@@ -201,16 +205,14 @@ struct DepthwiseForwardPiece {
         const std::int64_t need = reach < shape.height ? reach : shape.height;
         for (; filled < need; ++filled)
           fill_row(n, filled, v, count);
-        if (!started) { // one row is computed twice
+        if (started) {
+          output_row<true>(n, oh, v, count);
+        } else {
           output_row<false>(n, oh, v, count);
-          take_pivots(n, v, count);
+          if (parts == nullptr) continue;
+          count_first_row(n, v, count);
           started = true;
         }
-        if (parts == nullptr) {
-          output_row<false>(n, oh, v, count);
-          continue;
-        }
-        output_row<true>(n, oh, v, count);
         if (++pending < kFloatRows) continue;
         drain_sums(v, count);
         pending = 0;

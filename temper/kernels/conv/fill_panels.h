@@ -38,9 +38,37 @@ struct FillPanels {
       const std::int64_t wide = whole_vectors(width);
       const std::int64_t column = p * kTileColumns;
       float* to = panels + column * panel_rows + at * wide;
+      if (wide > width) {
+        copy_part(column, width, wide, to);
+        continue;
+      }
       for (std::int64_t r = 0; r < rows; ++r)
         copy_floats(width, x + r * inputs + column, to + r * wide);
-      if (wide > width) clear_rest(width, wide, to);
+    }
+  }
+
+  // A panel that ends inside a vector: whole vectors of x, as long as there is
+  // more of it, without the numbers that belong to the next row.
+  void copy_part(
+      std::int64_t column,
+      std::int64_t width,
+      std::int64_t wide,
+      float* to) const {
+    const std::int64_t whole = width / kLanes * kLanes;
+    const int rest = static_cast<int>(width - whole);
+    IntVec mask = {};
+    for (int i = 0; i < rest; ++i)
+      mask[i] = -1;
+    const std::int64_t stride = inputs;
+    const float* from = x + column;
+    const float* end = x + rows * inputs;
+    for (std::int64_t r = 0, left = rows; r < left; ++r, from += stride) {
+      copy_floats(whole, from, to);
+      store(
+          to + whole,
+          from + wide <= end ? masked(mask, load(from + whole))
+                             : load_some(from + whole, rest));
+      to += wide;
     }
   }
 

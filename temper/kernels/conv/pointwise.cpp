@@ -138,6 +138,15 @@ parts_for(bool wanted, std::int64_t chunks, std::int64_t run) {
 // partial sums.
 constexpr std::int64_t kSharedFloats = 1 << 20;
 
+// Where rows are many beside the weights, to write and to read them once more
+// costs more than partial sums do.
+bool few_rows(const PointwiseBackward& job) {
+  const std::int64_t inputs = job.x.length();
+  const std::int64_t operands = job.x.rows() * (inputs + job.outputs);
+  return operands <= kSharedFloats &&
+      kMostPointwiseChunks * inputs * job.outputs > operands / 2;
+}
+
 void backward_of_few_rows(
     const PointwiseBackward& job,
     const PointwiseTable& simd,
@@ -235,11 +244,12 @@ void backward_of_many_rows(
   const std::int64_t partial = divide_up(job.outputs, 4) * 4 * stride;
   const bool scattered = job.x_gradient != nullptr && !job.x.plain();
   const std::int64_t grain = scattered ? rows / job.x.images : kGrain;
-  const std::int64_t chunks = std::clamp<std::int64_t>(
+  const std::int64_t room = std::clamp<std::int64_t>(
       (1 << 21) / partial,
       4,
       std::max<std::int64_t>(
           4, std::min(kMostPointwiseChunks, divide_up(rows, grain))));
+  const std::int64_t chunks = room / 2 * 2; // two threads have as many each
   float* partials = scratch(kPartialSlot, floats(chunks * partial));
   const std::int64_t run = kGradientRuns * inputs;
   std::vector<double> parts = parts_for(job.sums != nullptr, chunks, run);
@@ -342,7 +352,7 @@ void pointwise_backward(const PointwiseBackward& job) {
           floats(x.images * x.height * x.width * x.channels) * sizeof(float));
     }
   }
-  if (job.x.rows() * (inputs + job.outputs) <= kSharedFloats)
+  if (few_rows(job))
     backward_of_few_rows(job, simd, packed);
   else
     backward_of_many_rows(job, simd, packed);

@@ -4,7 +4,7 @@
 // normalisation after it needs are gathered from results that are still in the
 // cache.
 //
-// Scratch: a block of at most 192 rows per thread; on the calling thread the
+// Scratch: a block of at most 96 rows per thread; on the calling thread the
 // packed weights, and in backward up to 16 partial weight gradients (at most
 // 8 MB) or, for few rows, both operands (at most 4 MB).
 #pragma once

@@ -8,171 +8,19 @@
 #include "temper/kernels/conv/pointwise_backward.h"
 
 #include "temper/kernels/conv/fill_panels.h"
+#include "temper/kernels/conv/outer_product.h"
 #include "temper/kernels/conv/row_source_simd.h"
 #include "temper/kernels/simd/scratch.h"
+#include "temper/kernels/simd/stream.h"
 
 namespace temper::kernels::TEMPER_TARGET {
 namespace {
-
-// Rows of one chain of multiply-adds in a weight gradient; longer sums are sums
-// of such chains.
-constexpr std::int64_t kChainRows = 192;
-
-// Columns of dY that so few panels read are read where they lie.
-constexpr std::int64_t kFewPanels = 2;
-
-// to[outputs, columns] += y^T x over `rows`; y has kOutputs numbers in each row
-// and x is a panel.
-template <int kOutputs, int kVectors>
-[[gnu::always_inline]] inline void outer_tile(
-    std::int64_t rows,
-    const float* __restrict y,
-    std::int64_t y_stride,
-    const float* __restrict x,
-    float* __restrict to,
-    std::int64_t stride) {
-  Vec sums[kOutputs][kVectors] = {};
-  for (std::int64_t r = 0; r < rows; ++r) {
-    Vec b[kVectors];
-#pragma GCC unroll 4
-    for (int j = 0; j < kVectors; ++j)
-      b[j] = load(x + r * (kVectors * kLanes) + j * kLanes);
-#pragma GCC unroll 16
-    for (int i = 0; i < kOutputs; ++i) {
-      const Vec s = broadcast(y[r * y_stride + i]);
-#pragma GCC unroll 4
-      for (int j = 0; j < kVectors; ++j)
-        sums[i][j] += s * b[j];
-    }
-  }
-#pragma GCC unroll 16
-  for (int i = 0; i < kOutputs; ++i)
-#pragma GCC unroll 4
-    for (int j = 0; j < kVectors; ++j) {
-      float* at = to + i * stride + j * kLanes;
-      store(at, load(at) + sums[i][j]);
-    }
-}
-
-template <int kOutputs>
-void outer_panel(
-    std::int64_t vectors,
-    std::int64_t rows,
-    const float* y,
-    std::int64_t y_stride,
-    const float* x,
-    float* to,
-    std::int64_t stride) {
-  if (vectors == kTileVectors)
-    return outer_tile<kOutputs, kTileVectors>(rows, y, y_stride, x, to, stride);
-  if constexpr (kTileVectors > 2) {
-    if (vectors == 3)
-      return outer_tile<kOutputs, 3>(rows, y, y_stride, x, to, stride);
-    if (vectors == 2)
-      return outer_tile<kOutputs, 2>(rows, y, y_stride, x, to, stride);
-  }
-  outer_tile<kOutputs, 1>(rows, y, y_stride, x, to, stride);
-}
-
-// A few columns of dY, one row after another; columns beyond `there` are zero.
-template <int kOutputs>
-void take_outputs(
-    std::int64_t rows,
-    std::int64_t there,
-    const float* y,
-    std::int64_t stride,
-    float* to) {
-  if (there == kOutputs) {
-    for (std::int64_t r = 0; r < rows; ++r)
-#pragma GCC unroll 16
-      for (int i = 0; i < kOutputs; ++i)
-        to[r * kOutputs + i] = y[r * stride + i];
-    return;
-  }
-  for (std::int64_t r = 0; r < rows; ++r)
-    for (int i = 0; i < kOutputs; ++i)
-      to[r * kOutputs + i] = i < there ? y[r * stride + i] : 0.0F;
-}
-
-// Panels of X of `panel_rows` rows each, used from row `at` on.
-struct XPanels {
-  const float* x;
-  std::int64_t panel_rows;
-  std::int64_t inputs;
-  std::int64_t at;
-};
-
-template <int kOutputs>
-void outer_outputs(
-    std::int64_t rows,
-    std::int64_t there,
-    const float* y,
-    std::int64_t y_stride,
-    const XPanels& x,
-    float* to,
-    std::int64_t stride) {
-  const float* from = y;
-  std::int64_t from_stride = y_stride;
-  if (there < kOutputs || x.inputs > kFewPanels * kTileColumns) {
-    float* few = scratch(
-        3, static_cast<std::size_t>(kChainRows * kOutputsAtOnce + kLanes));
-    take_outputs<kOutputs>(rows, there, y, y_stride, few);
-    from = few;
-    from_stride = kOutputs;
-  }
-  for (std::int64_t p = 0; p * kTileColumns < x.inputs; ++p) {
-    const std::int64_t wide = whole_vectors(panel_width(x.inputs, p));
-    outer_panel<kOutputs>(
-        wide / kLanes,
-        rows,
-        from,
-        from_stride,
-        x.x + p * kTileColumns * x.panel_rows + x.at * wide,
-        to + p * kTileColumns,
-        stride);
-  }
-}
-
-// to[outputs, inputs] += y^T X, for outputs [0, outputs) of y; `to` has room
-// for outputs rounded up to 4.
-void outer_product(
-    std::int64_t rows,
-    std::int64_t outputs,
-    const float* y,
-    std::int64_t y_stride,
-    const XPanels& x,
-    float* to,
-    std::int64_t stride) {
-  std::int64_t n = 0;
-  for (; n + kOutputsAtOnce <= outputs; n += kOutputsAtOnce)
-    outer_outputs<kOutputsAtOnce>(
-        rows, kOutputsAtOnce, y + n, y_stride, x, to + n * stride, stride);
-  if constexpr (kOutputsAtOnce > 8)
-    for (; outputs - n > 4; n += 8)
-      outer_outputs<8>(
-          rows,
-          outputs - n < 8 ? outputs - n : 8,
-          y + n,
-          y_stride,
-          x,
-          to + n * stride,
-          stride);
-  for (; n < outputs; n += 4)
-    outer_outputs<4>(
-        rows,
-        outputs - n < 4 ? outputs - n : 4,
-        y + n,
-        y_stride,
-        x,
-        to + n * stride,
-        stride);
-}
 
 // Rows whose memory is asked for ahead of time, as their numbers lie too far
 // apart for the processor to foresee.
 constexpr std::int64_t kRowsAhead = 12;
 
-// The end of one vector of dX's columns, over the rows of a block.
+// The end of some vectors of dX's columns, over the rows of a block.
 template <Activation kAct, bool kSums>
 struct FinishColumns {
   const PointwiseBackward& job;
@@ -184,40 +32,60 @@ struct FinishColumns {
   float* first;
   float* second;
 
+  template <int kVectors, bool kStream, class Lanes>
+  [[gnu::always_inline]] void finish(Lanes lanes, std::int64_t c) const {
+    Vec scale[kVectors] = {};
+    Vec shift[kVectors] = {};
+    Vec mean[kVectors] = {};
+    Vec a[kVectors] = {};
+    Vec b[kVectors] = {};
+    if constexpr (kSums)
+#pragma GCC unroll 4
+      for (int j = 0; j < kVectors; ++j) {
+        scale[j] = lanes.load(job.before.scale + column + c + j * kLanes);
+        shift[j] = lanes.load(job.before.shift + column + c + j * kLanes);
+        mean[j] = lanes.load(job.before_mean + column + c + j * kLanes);
+      }
+    for (std::int64_t r = 0; r < rows; ++r) {
+      const std::int64_t row = at + r * inputs + c;
+      const std::int64_t ahead = row + kRowsAhead * inputs;
+      if constexpr (kSums) __builtin_prefetch(job.x.x + ahead);
+      if constexpr (!kStream) __builtin_prefetch(job.x_gradient + ahead, 1);
+#pragma GCC unroll 4
+      for (int j = 0; j < kVectors; ++j) {
+        const std::int64_t here = row + j * kLanes;
+        Vec g = load(from + r * kTileColumns + c + j * kLanes);
+        if (job.x_gradient_add != nullptr)
+          g += lanes.load(job.x_gradient_add + here);
+        if constexpr (kSums) {
+          const Vec x = lanes.load(job.x.x + here);
+          g = through_activation<kAct>(g, x * scale[j] + shift[j]);
+          a[j] += g;
+          b[j] += g * (x - mean[j]);
+        }
+        store_or_stream<kStream>(lanes, job.x_gradient + here, g);
+      }
+    }
+    if constexpr (kSums)
+#pragma GCC unroll 4
+      for (int j = 0; j < kVectors; ++j) {
+        float* sum = first + c + j * kLanes;
+        float* product = second + c + j * kLanes;
+        store(sum, load(sum) + a[j]);
+        store(product, load(product) + b[j]);
+      }
+  }
+
   template <class Lanes>
   [[gnu::always_inline]] void run(Lanes lanes, std::int64_t c) const {
-    Vec scale = {};
-    Vec shift = {};
-    Vec mean = {};
-    if constexpr (kSums) {
-      scale = lanes.load(job.before.scale + column + c);
-      shift = lanes.load(job.before.shift + column + c);
-      mean = lanes.load(job.before_mean + column + c);
-    }
-    Vec a = {};
-    Vec b = {};
-    for (std::int64_t r = 0; r < rows; ++r) {
-      const std::int64_t here = at + r * inputs + c;
-      const std::int64_t ahead = here + kRowsAhead * inputs;
-      if constexpr (kSums) __builtin_prefetch(job.x.x + ahead);
-      __builtin_prefetch(job.x_gradient + ahead, 1);
-      Vec g = load(from + r * kTileColumns + c);
-      if (job.x_gradient_add != nullptr)
-        g += lanes.load(job.x_gradient_add + here);
-      if constexpr (kSums) {
-        const Vec x = lanes.load(job.x.x + here);
-        g = through_activation<kAct>(g, x * scale + shift);
-        a += g;
-        b += g * (x - mean);
-      }
-      lanes.store(job.x_gradient + here, g);
-    }
-    if constexpr (kSums) {
-      store(first + c, load(first + c) + a);
-      store(second + c, load(second + c) + b);
-    }
+    finish<1, false>(lanes, c);
   }
 };
+
+bool streams_x_gradient(const PointwiseBackward& job) {
+  return job.x.plain() && job.x_gradient_add != job.x_gradient &&
+      streams(job.x_gradient, job.x.rows(), job.x.length());
+}
 
 // dX of some rows and panels; rows are taken from dY in blocks.
 struct XGradient {
@@ -232,9 +100,11 @@ struct XGradient {
   float* first = nullptr;
   float* second = nullptr;
   float* gathered = nullptr; // rows that are scattered later
+  bool streamed = false; // x_gradient
 
   void begin(std::int64_t most) {
     inputs = job.x.length();
+    streamed = streams_x_gradient(job);
     first_column = piece.panel_begin * kTileColumns;
     const std::int64_t last = piece.panel_end * kTileColumns;
     columns = (last < inputs ? last : inputs) - first_column;
@@ -264,22 +134,31 @@ struct XGradient {
     void finish() const {
       const std::int64_t column = p * kTileColumns;
       const std::int64_t local = column - all.first_column;
-      over_vectors(
-          panel_width(all.inputs, p),
-          FinishColumns<kAct, kSums>{
-              all.job,
-              all.inputs,
-              rows,
-              row * all.inputs + column,
-              column,
-              all.panel_rows,
-              all.first + local,
-              all.second + local});
+      const std::int64_t width = panel_width(all.inputs, p);
+      const FinishColumns<kAct, kSums> columns{
+          all.job,
+          all.inputs,
+          rows,
+          row * all.inputs + column,
+          column,
+          all.panel_rows,
+          all.first + local,
+          all.second + local};
+      if (width % kLineFloats == 0 && all.streamed) {
+        if (width == kTileColumns)
+          columns.template finish<kTileVectors, true>(Whole{}, 0);
+        else
+          columns.template finish<kLineVectors, true>(Whole{}, 0);
+      } else if (width == kTileColumns)
+        columns.template finish<kTileVectors, false>(Whole{}, 0);
+      else
+        over_vectors(width, columns);
     }
   };
 
   // Rows [row, row + rows), of which dY is `y`.
-  void block(std::int64_t row, std::int64_t rows, const float* y) const {
+  void block(std::int64_t row, std::int64_t rows, const float* y, Ahead& ahead)
+      const {
     for (std::int64_t p = piece.panel_begin; p < piece.panel_end; ++p) {
       const std::int64_t column = p * kTileColumns;
       const std::int64_t width = panel_width(inputs, p);
@@ -292,10 +171,19 @@ struct XGradient {
             y,
             weights,
             gathered + column,
-            whole_vectors(inputs));
+            whole_vectors(inputs),
+            ahead);
         continue;
       }
-      multiply(width, rows, job.outputs, y, weights, panel_rows, kTileColumns);
+      multiply(
+          width,
+          rows,
+          job.outputs,
+          y,
+          weights,
+          panel_rows,
+          kTileColumns,
+          ahead);
       const Panel panel{*this, row, rows, p};
       if (parts != nullptr)
         with_activation(job.before.act, panel);
@@ -318,6 +206,28 @@ struct XGradient {
           job.x_gradient);
   }
 };
+
+// What the block from `row` on will read and write.
+Ahead next_block(
+    const PointwiseBackward& job,
+    std::int64_t row,
+    std::int64_t left,
+    std::int64_t most) {
+  const std::int64_t rows = left < most ? left : most;
+  const std::int64_t inputs = job.x.length();
+  Ahead ahead;
+  ahead.add(job.gradient + row * job.outputs, rows * job.outputs);
+  if (job.after.x != nullptr)
+    ahead.add(job.after.x + row * job.outputs, rows * job.outputs);
+  if (!job.x.plain()) return ahead;
+  ahead.add(job.x.x + row * inputs, rows * inputs);
+  if (job.x_gradient == nullptr) return ahead;
+  if (job.x_gradient_add != nullptr && job.x_gradient_add != job.x_gradient)
+    ahead.add(job.x_gradient_add + row * inputs, rows * inputs);
+  if (!streams_x_gradient(job))
+    ahead.add(job.x_gradient + row * inputs, rows * inputs);
+  return ahead;
+}
 
 } // namespace
 
@@ -378,12 +288,20 @@ void x_gradient_of_piece(
     const Piece& piece,
     double* parts) {
   XGradient work{job, shared.weight, piece, parts};
+  Ahead ahead; // both operands are in a cache
   const std::int64_t most = block_rows(job.x.length(), job.outputs);
   work.begin(most);
   for (std::int64_t r = piece.row_begin; r < piece.row_end; r += most) {
     const std::int64_t stop =
         r + most < piece.row_end ? r + most : piece.row_end;
-    work.block(r, stop - r, shared.gradient + r * job.outputs);
+    Ahead ahead;
+    if (job.x.plain()) {
+      const std::int64_t inputs = job.x.length();
+      ahead.add(job.x_gradient + r * inputs, (stop - r) * inputs);
+      if (parts != nullptr)
+        ahead.add(job.x.x + r * inputs, (stop - r) * inputs);
+    }
+    work.block(r, stop - r, shared.gradient + r * job.outputs, ahead);
   }
 }
 
@@ -399,6 +317,7 @@ void weight_gradient_of_outputs(
   const std::int64_t floats = (outputs + 3) / 4 * 4 * stride;
   float* sums = scratch(2, static_cast<std::size_t>(floats));
   clear(floats, sums);
+  Ahead ahead; // both operands are in a cache
   for (std::int64_t r = 0; r < rows; r += kChainRows) {
     const std::int64_t count = rows - r < kChainRows ? rows - r : kChainRows;
     outer_product(
@@ -406,9 +325,10 @@ void weight_gradient_of_outputs(
         outputs,
         shared.gradient + r * job.outputs + begin,
         job.outputs,
-        XPanels{shared.x, rows, inputs, r},
+        XPanels{shared.x, rows, inputs, r, r + count < rows},
         sums,
-        stride);
+        stride,
+        ahead);
   }
   for (std::int64_t n = 0; n < outputs; ++n)
     copy_floats(
@@ -447,16 +367,19 @@ void backward_rows(
       x = block;
     }
     FillPanels{job.before, rows, inputs, x, panels, rows, 0}.fill();
+    Ahead ahead = next_block(job, stop, piece.row_end - stop, most);
     outer_product(
         rows,
         job.outputs,
         y,
         job.outputs,
-        XPanels{panels, rows, inputs, 0},
+        XPanels{panels, rows, inputs, 0, false},
         partial,
-        stride);
-    if (job.x_gradient != nullptr) work.block(r, rows, y);
+        stride,
+        ahead);
+    if (job.x_gradient != nullptr) work.block(r, rows, y, ahead);
   }
+  if (work.streamed) end_streams();
 }
 
 } // namespace temper::kernels::TEMPER_TARGET

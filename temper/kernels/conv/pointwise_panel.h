@@ -24,31 +24,21 @@ inline void multiply(
     const float* a,
     const float* panel,
     float* c,
-    std::int64_t c_stride) {
+    std::int64_t c_stride,
+    Ahead& ahead) {
   const std::int64_t vectors = (width + kLanes - 1) / kLanes;
   if (vectors == kTileVectors)
-    return multiply_panel<kTileVectors, false>(
-        rows, depth, a, depth, panel, c, c_stride);
+    return multiply_panel<kTileVectors>(
+        rows, depth, a, depth, panel, c, c_stride, ahead);
   if constexpr (kTileVectors > 2) {
     if (vectors == 3)
-      return multiply_panel<3, false>(
-          rows, depth, a, depth, panel, c, c_stride);
+      return multiply_panel<3>(
+          rows, depth, a, depth, panel, c, c_stride, ahead);
     if (vectors == 2)
-      return multiply_panel<2, false>(
-          rows, depth, a, depth, panel, c, c_stride);
+      return multiply_panel<2>(
+          rows, depth, a, depth, panel, c, c_stride, ahead);
   }
-  multiply_panel<1, false>(rows, depth, a, depth, panel, c, c_stride);
-}
-
-// Calls job.run(lanes, column) for every vector of a panel's columns.
-template <class Job>
-[[gnu::always_inline]] inline void over_vectors(
-    std::int64_t width,
-    const Job& job) {
-  std::int64_t c = 0;
-  for (; c + kLanes <= width; c += kLanes)
-    job.run(Whole{}, c);
-  if (c < width) job.run(Part{static_cast<int>(width - c)}, c);
+  multiply_panel<1>(rows, depth, a, depth, panel, c, c_stride, ahead);
 }
 
 } // namespace temper::kernels::TEMPER_TARGET

@@ -46,38 +46,6 @@ void read_rows(
   gather_rows(x, before, begin, end, rows);
 }
 
-// Moments of one vector of columns, over the rows of a block.
-struct CountColumns {
-  std::int64_t rows;
-  const float* y;
-  std::int64_t stride;
-  const float* pivot;
-  float* first;
-  float* second;
-
-  template <class Lanes>
-  [[gnu::always_inline]] void run(Lanes lanes, std::int64_t c) const {
-    const Vec from = load(pivot + c);
-    Vec a[2] = {};
-    Vec b[2] = {};
-    std::int64_t r = 0;
-    for (; r + 2 <= rows; r += 2) // two chains hide the additions' latency
-#pragma GCC unroll 2
-      for (int i = 0; i < 2; ++i) {
-        const Vec away = lanes.load(y + (r + i) * stride + c) - from;
-        a[i] += away;
-        b[i] += away * away;
-      }
-    if (r < rows) {
-      const Vec away = lanes.load(y + r * stride + c) - from;
-      a[0] += away;
-      b[0] += away * away;
-    }
-    store(first + c, load(first + c) + (a[0] + a[1]));
-    store(second + c, load(second + c) + (b[0] + b[1]));
-  }
-};
-
 struct CopyColumns {
   std::int64_t rows;
   const float* from;
@@ -160,25 +128,40 @@ struct PointwiseForwardPiece {
     return block;
   }
 
+  // What the block from `row` on will read and write.
+  Ahead next_block(std::int64_t row, std::int64_t most) const {
+    const std::int64_t left = piece.row_end - row;
+    const std::int64_t rows = left < most ? left : most;
+    Ahead ahead;
+    if (ready == nullptr && job.x.plain())
+      ahead.add(job.x.x + row * inputs, rows * inputs);
+    if (columns == job.outputs)
+      ahead.add(job.y + row * job.outputs, rows * job.outputs);
+    return ahead;
+  }
+
   void panel(
       std::int64_t p,
       std::int64_t begin,
       std::int64_t rows,
-      const float* a) const {
+      const float* a,
+      Ahead& ahead) const {
     const std::int64_t width = panel_width(job.outputs, p);
     const std::int64_t column = p * kTileColumns;
     const float* weights = packed + column * inputs;
     float* y = job.y + begin * job.outputs + column;
     if (width % kLanes == 0) {
-      multiply(width, rows, inputs, a, weights, y, job.outputs);
+      multiply(width, rows, inputs, a, weights, y, job.outputs, ahead);
     } else {
-      multiply(width, rows, inputs, a, weights, panel_rows, kTileColumns);
+      multiply(
+          width, rows, inputs, a, weights, panel_rows, kTileColumns, ahead);
       over_vectors(
           width, CopyColumns{rows, panel_rows, kTileColumns, y, job.outputs});
     }
     if (job.ending != nullptr && job.ending->residual == nullptr)
       end_columns(begin, rows, column, width);
     if (parts == nullptr) return;
+    if (begin == piece.row_begin) take_pivots(rows, column, width, y);
     const std::int64_t at = column - first_column;
     over_vectors(
         width,
@@ -196,23 +179,18 @@ struct PointwiseForwardPiece {
         EndColumns{*job.ending, begin, rows, column, width});
   }
 
-  // From the results of a few rows, which are computed again with their block.
-  void find_pivots() const {
-    const std::int64_t all = piece.row_end - piece.row_begin;
-    const std::int64_t rows = all < kPivotRows ? all : kPivotRows;
-    const float* a = rows_at(piece.row_begin, piece.row_begin + rows);
-    for (std::int64_t p = piece.panel_begin; p < piece.panel_end; ++p) {
-      const std::int64_t column = p * kTileColumns;
-      const std::int64_t width = panel_width(job.outputs, p);
-      const float* weights = packed + column * inputs;
-      multiply(width, rows, inputs, a, weights, panel_rows, kTileColumns);
-      float* at = pivot + (column - first_column);
-      find_pivot(rows, width, panel_rows, kTileColumns, at);
-      for (std::int64_t c = 0; c < width; ++c) {
-        parts[column + c] = static_cast<double>(at[c]);
-        parts[job.outputs + column + c] = 0;
-        parts[2 * job.outputs + column + c] = 0;
-      }
+  // From the first rows of the piece.
+  void take_pivots(
+      std::int64_t rows,
+      std::int64_t column,
+      std::int64_t width,
+      const float* y) const {
+    float* at = pivot + (column - first_column);
+    find_pivot(rows, width, y, job.outputs, at);
+    for (std::int64_t c = 0; c < width; ++c) {
+      parts[column + c] = static_cast<double>(at[c]);
+      parts[job.outputs + column + c] = 0;
+      parts[2 * job.outputs + column + c] = 0;
     }
   }
 
@@ -229,13 +207,13 @@ struct PointwiseForwardPiece {
     first = pivot + padded;
     second = first + padded;
     clear(3 * padded, pivot);
-    if (parts != nullptr) find_pivots();
     for (std::int64_t r = piece.row_begin; r < piece.row_end; r += most) {
       const std::int64_t stop =
           r + most < piece.row_end ? r + most : piece.row_end;
       const float* a = rows_at(r, stop);
+      Ahead ahead = next_block(stop, most);
       for (std::int64_t p = piece.panel_begin; p < piece.panel_end; ++p)
-        panel(p, r, stop - r, a);
+        panel(p, r, stop - r, a, ahead);
       if (job.ending != nullptr && job.ending->residual != nullptr)
         end_columns(r, stop - r, first_column, columns);
       if (parts == nullptr) continue;

@@ -22,7 +22,7 @@ struct Piece {
     std::int64_t inputs,
     std::int64_t outputs) {
   const std::int64_t fit = 98304 / (inputs + outputs) / 12 * 12;
-  return fit < 24 ? 24 : fit > 192 ? 192 : fit;
+  return fit < 24 ? 24 : fit > 96 ? 96 : fit;
 }
 
 // Operands of a backward pass that several pieces share.

@@ -4,34 +4,31 @@
 // For files named *_simd.cpp.
 //
 // Each element of C is one chain of multiply-adds over k, in order, beginning
-// at zero or at what C holds: its bits do not depend on where its tile lies.
+// at zero: its bits do not depend on where its tile lies.
 #pragma once
 
-#include "temper/kernels/simd/vector.h"
+#include "temper/kernels/gemm/ahead.h"
 
 namespace temper::kernels::TEMPER_TARGET {
 
-// `rows` by `vectors` vectors. `accumulate`: C's own values come first.
-template <int kRows, int kVectors, bool kAccumulate>
+// `rows` by `vectors` vectors.
+template <int kRows, int kVectors>
 [[gnu::always_inline]] inline void multiply_tile(
     std::int64_t depth,
     const float* __restrict a,
     std::int64_t a_stride,
     const float* __restrict panel,
-    std::int64_t panel_stride,
     float* __restrict c,
-    std::int64_t c_stride) {
-  Vec sums[kRows][kVectors];
-#pragma GCC unroll 16
-  for (int i = 0; i < kRows; ++i)
-#pragma GCC unroll 4
-    for (int j = 0; j < kVectors; ++j)
-      sums[i][j] = kAccumulate ? load(c + i * c_stride + j * kLanes) : Vec{};
+    std::int64_t c_stride,
+    Ahead& ahead) {
+  Vec sums[kRows][kVectors] = {};
+  AheadShare share = ahead.share(depth, panel);
   for (std::int64_t k = 0; k < depth; ++k) {
+    share.ask();
     Vec b[kVectors];
 #pragma GCC unroll 4
     for (int j = 0; j < kVectors; ++j)
-      b[j] = load(panel + k * panel_stride + j * kLanes);
+      b[j] = load(panel + (k * kVectors + j) * kLanes);
 #pragma GCC unroll 16
     for (int i = 0; i < kRows; ++i) {
       const Vec s = broadcast(a[i * a_stride + k]);
@@ -48,7 +45,7 @@ template <int kRows, int kVectors, bool kAccumulate>
 }
 
 // A panel of `kVectors` vectors under any number of rows.
-template <int kVectors, bool kAccumulate>
+template <int kVectors>
 inline void multiply_panel(
     std::int64_t rows,
     std::int64_t depth,
@@ -56,45 +53,45 @@ inline void multiply_panel(
     std::int64_t a_stride,
     const float* panel,
     float* c,
-    std::int64_t c_stride) {
-  constexpr std::int64_t kWide = kVectors * kLanes;
+    std::int64_t c_stride,
+    Ahead& ahead) {
   std::int64_t i = 0;
   for (; i + kTileRows <= rows; i += kTileRows)
-    multiply_tile<kTileRows, kVectors, kAccumulate>(
+    multiply_tile<kTileRows, kVectors>(
         depth,
         a + i * a_stride,
         a_stride,
         panel,
-        kWide,
         c + i * c_stride,
-        c_stride);
+        c_stride,
+        ahead);
   for (; i + 4 <= rows; i += 4)
-    multiply_tile<4, kVectors, kAccumulate>(
+    multiply_tile<4, kVectors>(
         depth,
         a + i * a_stride,
         a_stride,
         panel,
-        kWide,
         c + i * c_stride,
-        c_stride);
+        c_stride,
+        ahead);
   for (; i + 2 <= rows; i += 2)
-    multiply_tile<2, kVectors, kAccumulate>(
+    multiply_tile<2, kVectors>(
         depth,
         a + i * a_stride,
         a_stride,
         panel,
-        kWide,
         c + i * c_stride,
-        c_stride);
+        c_stride,
+        ahead);
   if (i < rows)
-    multiply_tile<1, kVectors, kAccumulate>(
+    multiply_tile<1, kVectors>(
         depth,
         a + i * a_stride,
         a_stride,
         panel,
-        kWide,
         c + i * c_stride,
-        c_stride);
+        c_stride,
+        ahead);
 }
 
 } // namespace temper::kernels::TEMPER_TARGET

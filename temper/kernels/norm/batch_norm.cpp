@@ -149,29 +149,32 @@ void merge_moments(
     const std::int64_t* counts,
     const double* parts,
     const Moments& moments) {
-  const auto part = [&](std::int64_t chunk) {
-    return parts + chunk * kMomentRuns * channels;
-  };
+  double* __restrict mean = moments.mean;
+  double* __restrict squares = moments.variance; // of distances from the mean
+  std::fill(mean, mean + channels, 0.0);
+  std::fill(squares, squares + channels, 0.0);
   std::int64_t rows = 0;
-  for (std::int64_t i = 0; i < chunks; ++i)
+  for (std::int64_t i = 0; i < chunks; ++i) {
+    const double* pivot = parts + i * kMomentRuns * channels;
+    const auto count = static_cast<double>(counts[i]);
+    for (std::int64_t c = 0; c < channels; ++c)
+      mean[c] += pivot[c] * count + pivot[channels + c];
     rows += counts[i];
-  for (std::int64_t c = 0; c < channels; ++c) {
-    double sum = 0;
-    for (std::int64_t i = 0; i < chunks; ++i)
-      sum +=
-          part(i)[c] * static_cast<double>(counts[i]) + part(i)[channels + c];
-    const double mean = sum / static_cast<double>(rows);
-    double squares = 0; // of distances from the mean
-    for (std::int64_t i = 0; i < chunks; ++i) {
-      const double away = mean - part(i)[c];
-      squares += part(i)[2 * channels + c] -
-          away *
-              (2 * part(i)[channels + c] -
-               away * static_cast<double>(counts[i]));
+  }
+  for (std::int64_t c = 0; c < channels; ++c)
+    mean[c] /= static_cast<double>(rows);
+  for (std::int64_t i = 0; i < chunks; ++i) {
+    const double* pivot = parts + i * kMomentRuns * channels;
+    const auto count = static_cast<double>(counts[i]);
+    for (std::int64_t c = 0; c < channels; ++c) {
+      const double away = mean[c] - pivot[c];
+      squares[c] += pivot[2 * channels + c] -
+          away * (2 * pivot[channels + c] - away * count);
     }
-    moments.mean[c] = mean;
-    const double variance = squares / static_cast<double>(rows);
-    moments.variance[c] = variance < 0 ? 0 : variance; // NaN stays
+  }
+  for (std::int64_t c = 0; c < channels; ++c) {
+    const double variance = squares[c] / static_cast<double>(rows);
+    squares[c] = variance < 0 ? 0 : variance; // NaN stays
   }
 }
 
@@ -180,15 +183,16 @@ void merge_gradient_sums(
     std::int64_t channels,
     const double* parts,
     const GradientSums& sums) {
-  for (std::int64_t c = 0; c < channels; ++c) {
-    double gradient = 0;
-    double product = 0;
-    for (std::int64_t i = 0; i < chunks; ++i) {
-      gradient += parts[i * kGradientRuns * channels + c];
-      product += parts[(i * kGradientRuns + 1) * channels + c];
+  double* __restrict gradient = sums.gradient;
+  double* __restrict product = sums.product;
+  std::fill(gradient, gradient + channels, 0.0);
+  std::fill(product, product + channels, 0.0);
+  for (std::int64_t i = 0; i < chunks; ++i) {
+    const double* part = parts + i * kGradientRuns * channels;
+    for (std::int64_t c = 0; c < channels; ++c) {
+      gradient[c] += part[c];
+      product[c] += part[channels + c];
     }
-    sums.gradient[c] = gradient;
-    sums.product[c] = product;
   }
 }
 

@@ -97,4 +97,47 @@ inline void find_pivot(
     pivot[c] /= static_cast<float>(count);
 }
 
+// Moments of one vector of columns, over the rows of a block.
+struct CountColumns {
+  std::int64_t rows;
+  const float* y;
+  std::int64_t stride;
+  const float* pivot;
+  float* first;
+  float* second;
+
+  template <class Lanes>
+  [[gnu::always_inline]] void run(Lanes lanes, std::int64_t c) const {
+    const Vec from = load(pivot + c);
+    Vec a[2] = {};
+    Vec b[2] = {};
+    std::int64_t r = 0;
+    for (; r + 2 <= rows; r += 2) // two chains hide the additions' latency
+#pragma GCC unroll 2
+      for (int i = 0; i < 2; ++i) {
+        const Vec away = lanes.load(y + (r + i) * stride + c) - from;
+        a[i] += away;
+        b[i] += away * away;
+      }
+    if (r < rows) {
+      const Vec away = lanes.load(y + r * stride + c) - from;
+      a[0] += away;
+      b[0] += away * away;
+    }
+    store(first + c, load(first + c) + (a[0] + a[1]));
+    store(second + c, load(second + c) + (b[0] + b[1]));
+  }
+};
+
+// Calls job.run(lanes, column) for every vector of `width` columns.
+template <class Job>
+[[gnu::always_inline]] inline void over_vectors(
+    std::int64_t width,
+    const Job& job) {
+  std::int64_t c = 0;
+  for (; c + kLanes <= width; c += kLanes)
+    job.run(Whole{}, c);
+  if (c < width) job.run(Part{static_cast<int>(width - c)}, c);
+}
+
 } // namespace temper::kernels::TEMPER_TARGET
