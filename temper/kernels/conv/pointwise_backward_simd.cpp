@@ -207,7 +207,7 @@ struct XGradient {
   }
 };
 
-// What the block from `row` on will read and write.
+// The memory that the block from `row` on will read and write.
 Ahead next_block(
     const PointwiseBackward& job,
     std::int64_t row,

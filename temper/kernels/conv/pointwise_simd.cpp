@@ -128,7 +128,7 @@ struct PointwiseForwardPiece {
     return block;
   }
 
-  // What the block from `row` on will read and write.
+  // The memory that the block from `row` on will read and write.
   Ahead next_block(std::int64_t row, std::int64_t most) const {
     const std::int64_t left = piece.row_end - row;
     const std::int64_t rows = left < most ? left : most;
