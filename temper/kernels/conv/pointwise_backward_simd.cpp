@@ -135,7 +135,7 @@ struct XGradient {
       const std::int64_t column = p * kTileColumns;
       const std::int64_t local = column - all.first_column;
       const std::int64_t width = panel_width(all.inputs, p);
-      const FinishColumns<kAct, kSums> columns{
+      const FinishColumns<kAct, kSums> work{
           all.job,
           all.inputs,
           rows,
@@ -146,13 +146,13 @@ struct XGradient {
           all.second + local};
       if (width % kLineFloats == 0 && all.streamed) {
         if (width == kTileColumns)
-          columns.template finish<kTileVectors, true>(Whole{}, 0);
+          work.template finish<kTileVectors, true>(Whole{}, 0);
         else
-          columns.template finish<kLineVectors, true>(Whole{}, 0);
+          work.template finish<kLineVectors, true>(Whole{}, 0);
       } else if (width == kTileColumns)
-        columns.template finish<kTileVectors, false>(Whole{}, 0);
+        work.template finish<kTileVectors, false>(Whole{}, 0);
       else
-        over_vectors(width, columns);
+        over_vectors(width, work);
     }
   };
 
@@ -288,13 +288,12 @@ void x_gradient_of_piece(
     const Piece& piece,
     double* parts) {
   XGradient work{job, shared.weight, piece, parts};
-  Ahead ahead; // both operands are in a cache
   const std::int64_t most = block_rows(job.x.length(), job.outputs);
   work.begin(most);
   for (std::int64_t r = piece.row_begin; r < piece.row_end; r += most) {
     const std::int64_t stop =
         r + most < piece.row_end ? r + most : piece.row_end;
-    Ahead ahead;
+    Ahead ahead; // the block's own: its operands are in a cache
     if (job.x.plain()) {
       const std::int64_t inputs = job.x.length();
       ahead.add(job.x_gradient + r * inputs, (stop - r) * inputs);

@@ -71,6 +71,10 @@ struct DepthwiseCheck {
   }
 
   void compute() {
+    compute(x_gradient.data());
+  }
+
+  void compute(float* x_gradient_at) {
     const Moments into = moments_in(moments.data(), shape.channels);
     DepthwiseForward forward;
     forward.shape = shape;
@@ -96,7 +100,7 @@ struct DepthwiseCheck {
     backward.weight = weight.data();
     backward.gradient = gradient.data();
     backward.weight_gradient = weight_gradient.data();
-    backward.x_gradient = x_gradient.data();
+    backward.x_gradient = x_gradient_at;
     depthwise_backward(backward);
   }
 
@@ -220,6 +224,26 @@ TEST(Depthwise, BothPassesAreTheDefinition) {
       work.check_backward();
     }
   });
+}
+
+// Where whole cache lines can be written, large ones go past the caches.
+TEST(Depthwise, LargeGradientsDoNotDependOnWhereTheyLie) {
+  for (const std::int64_t stride : {1, 2}) {
+    SCOPED_TRACE(stride);
+    const DepthwiseShape shape{2, 131, 168, 96, 3, stride};
+    DepthwiseCheck work(shape, Activation::kRelu6, stride == 1);
+    PlacedFloats whole(work.x.size(), 0);
+    PlacedFloats shifted(work.x.size(), 1);
+    on_every_target([&] {
+      work.compute(whole.data());
+      const Floats weight_gradient = work.weight_gradient;
+      const Doubles sums = work.sums;
+      work.compute(shifted.data());
+      EXPECT_TRUE(whole.values() == shifted.values());
+      EXPECT_EQ(work.weight_gradient, weight_gradient);
+      EXPECT_EQ(work.sums, sums);
+    });
+  }
 }
 
 TEST(Depthwise, BitsDoNotDependOnTheNumberOfThreads) {

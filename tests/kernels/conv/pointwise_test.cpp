@@ -202,6 +202,10 @@ struct BackwardCheck {
   }
 
   void compute() {
+    compute(x_gradient.data());
+  }
+
+  void compute(float* x_gradient_at) {
     PointwiseBackward job;
     job.x = source();
     const GradientSums into = gradient_sums_in(sums.data(), one.channels);
@@ -215,7 +219,7 @@ struct BackwardCheck {
     job.weight = weight.data();
     job.gradient = gradient.data();
     job.weight_gradient = weight_gradient.data();
-    job.x_gradient = x_gradient.data();
+    job.x_gradient = x_gradient_at;
     if (added) job.x_gradient_add = add.data();
     pointwise_backward(job);
   }
@@ -344,6 +348,25 @@ TEST(Pointwise, ProductsAreAddedWithOneRounding) {
     for (const float each : y)
       EXPECT_EQ(each, 0x1p-24F);
   });
+}
+
+// Where whole cache lines can be written, large ones go past the caches.
+TEST(Pointwise, LargeGradientsDoNotDependOnWhereTheyLie) {
+  const RowCase one{2, 220, 200, 48, 1, 1, 5};
+  for (const bool normed : {false, true}) {
+    BackwardCheck work(one, Activation::kRelu6, normed, !normed);
+    PlacedFloats whole(work.x.size(), 0);
+    PlacedFloats shifted(work.x.size(), 1);
+    on_every_target([&] {
+      work.compute(whole.data());
+      const Floats weight_gradient = work.weight_gradient;
+      const Doubles sums = work.sums;
+      work.compute(shifted.data());
+      EXPECT_TRUE(whole.values() == shifted.values());
+      EXPECT_EQ(work.weight_gradient, weight_gradient);
+      EXPECT_EQ(work.sums, sums);
+    });
+  }
 }
 
 TEST(Pointwise, BitsDoNotDependOnTheNumberOfThreads) {

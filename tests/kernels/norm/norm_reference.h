@@ -154,4 +154,27 @@ inline void with_threads(const std::function<void(int)>& work) {
   set_thread_count(nullptr);
 }
 
+// Room for so many floats, `beyond` the beginning of a cache line.
+class PlacedFloats {
+ public:
+  PlacedFloats(std::size_t count, std::size_t beyond)
+      : memory_(count + 16 + beyond), count_(count) {
+    while (reinterpret_cast<std::uintptr_t>(memory_.data() + begin_) % 64 != 0)
+      ++begin_;
+    begin_ += beyond;
+  }
+  float* data() {
+    return memory_.data() + begin_;
+  }
+  Floats values() const {
+    const auto first = memory_.begin() + static_cast<std::ptrdiff_t>(begin_);
+    return {first, first + static_cast<std::ptrdiff_t>(count_)};
+  }
+
+ private:
+  Floats memory_;
+  std::size_t count_;
+  std::size_t begin_ = 0;
+};
+
 } // namespace temper::kernels::reference
