@@ -97,8 +97,9 @@ std::uint64_t scratch_bytes_with(int threads) {
   std::uint64_t own = 0;
   std::uint64_t of_helper = 0;
   for (std::size_t slot = 0; slot < kScratchSlots; ++slot) {
-    own += buffers_here().slots[slot].bytes;
-    of_helper += whole_pages(asked_in_chunks()[slot].load());
+    const std::size_t asked = whole_pages(asked_in_chunks()[slot].load());
+    own += std::max(buffers_here().slots[slot].bytes, asked);
+    of_helper += asked;
   }
   return own + of_helper * static_cast<std::uint64_t>(std::max(threads, 1) - 1);
 }

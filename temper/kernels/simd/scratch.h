@@ -21,8 +21,8 @@ float* scratch(int slot, std::size_t count);
 std::uint64_t scratch_bytes();
 
 // The bytes that all threads will hold once each of `threads` has had its share
-// of the calls made so far, of which this thread made all: which helper comes
-// to which call is chance, what a call asks of one is not. For forecasts.
+// of the calls made so far, of which this thread made all: who takes which
+// chunk of a call is chance, what a chunk asks for is not. For forecasts.
 std::uint64_t scratch_bytes_with(int threads);
 
 } // namespace temper::kernels

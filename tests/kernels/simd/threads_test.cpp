@@ -13,6 +13,8 @@
 #include <thread>
 #include <vector>
 
+#include "temper/kernels/simd/scratch.h"
+
 namespace temper::kernels {
 namespace {
 
@@ -55,6 +57,20 @@ TEST(Threads, ChunksRunOnSeveralThreadsAtOnce) {
   });
   EXPECT_EQ(seen.size(), 2);
   EXPECT_EQ(seen.count(std::this_thread::get_id()), 1);
+}
+
+// A chunk that a helper took may be the caller's the next time.
+TEST(Scratch, WhatAChunkAskedForCountsForEveryThread) {
+  const ThreeThreads three;
+  constexpr std::size_t kFloats = 3'000'000;
+  const auto caller = std::this_thread::get_id();
+  std::barrier both(2);
+  for_each_chunk(2, [&](std::int64_t) {
+    if (std::this_thread::get_id() != caller)
+      scratch(kScratchSlots - 1, kFloats);
+    both.arrive_and_wait();
+  });
+  EXPECT_GE(scratch_bytes_with(2), 2 * kFloats * sizeof(float));
 }
 
 // The cores that the calling thread may run on, as Linux writes them.
