@@ -1,7 +1,7 @@
 // Whole networks on kernels of our own, in the ways a run may train them. Both
-// they and LibTorch's operators are held against float64: where a ReLU's input
-// is near zero a rounding may flip it, so a network's gradient is judged by
-// several draws.
+// they and LibTorch's operators are held against float64. Where a ReLU's input
+// is near zero a rounding may flip it, so networks are tried with an activation
+// that has no kink, too, where a rounding stays one.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,8 +29,16 @@ struct Way {
   ExecutorOptions options;
 };
 
-std::vector<Way> ways(const std::string& name) {
-  const graph::Program program = small_network_of_layers(name);
+graph::Program without_kinks(graph::Program program) {
+  for (graph::Node& node : program.graph.nodes)
+    if (node.op.starts_with("aten.relu")) {
+      const bool in_place = node.op.find("_.") != std::string::npos;
+      node.op = in_place ? "aten.silu_.default" : "aten.silu.default";
+    }
+  return program;
+}
+
+std::vector<Way> ways(const std::string& name, const graph::Program& program) {
   std::vector<Way> all{{name, program, {}}};
   Way grouped{name + " with BatchNorm in groups", program, {}};
   grouped.options.norm_group = 8;
@@ -77,46 +85,73 @@ at::Tensor gradient(const Way& way, bool fuse, at::ScalarType type, int seed) {
   return at::cat(all);
 }
 
-void expect_parity(const Way& way) {
-  SCOPED_TRACE(way.what);
-  std::vector<double> ours;
+struct Distances {
+  std::vector<double> ours; // from float64, of each draw
   std::vector<double> theirs;
+};
+
+Distances distances(const Way& way, int draws) {
+  Distances found;
   bool other_bits = false;
-  for (int seed = 1; seed <= 5; ++seed) {
+  for (int seed = 1; seed <= draws; ++seed) {
     const at::Tensor exact = gradient(way, false, at::kDouble, seed);
     const at::Tensor stock = gradient(way, false, at::kFloat, seed);
     const at::Tensor fused = gradient(way, true, at::kFloat, seed);
-    ASSERT_EQ(fused.sizes(), exact.sizes());
+    EXPECT_EQ(fused.sizes(), exact.sizes());
     const auto size = exact.norm().item<double>();
-    ours.push_back((fused - exact).norm().item<double>() / size);
-    theirs.push_back((stock - exact).norm().item<double>() / size);
+    found.ours.push_back((fused - exact).norm().item<double>() / size);
+    found.theirs.push_back((stock - exact).norm().item<double>() / size);
     other_bits = other_bits || !at::equal(fused, stock);
   }
   EXPECT_TRUE(other_bits) << "no kernel of our own computed anything";
-  // Where a rounding takes an activation to the other side of its kink, the
-  // gradient moves a thousand times as far as roundings alone move it, in the
-  // one or in the other, by chance: what is compared is the luckiest draw of
-  // each. Float32 has 24 bits: a few of them are what a layer may cost.
-  constexpr double kFewRoundings = 16.0 / (1 << 24);
+  return found;
+}
+
+// Float32 has 24 bits: a few of them are what a layer may cost.
+constexpr double kFewRoundings = 16.0 / (1 << 24);
+
+// Where a rounding takes an activation to the other side of its kink, the
+// gradient moves a thousand times as far as roundings alone move it, in the one
+// or in the other, by chance: our luckiest draw is held against what LibTorch's
+// unluckiest shows of kinks.
+void expect_parity_beside_kinks(const Way& way) {
+  SCOPED_TRACE(way.what);
+  const Distances found = distances(way, 3);
   EXPECT_LE(
-      *std::ranges::min_element(ours),
-      3 * *std::ranges::min_element(theirs) + kFewRoundings);
+      *std::ranges::min_element(found.ours),
+      3 * *std::ranges::max_element(found.theirs) + kFewRoundings);
 }
 
-TEST(FusedGraph, MobileNetHasTheGradientOfLibTorchsHoweverItTrains) {
-  for (const Way& way : ways("mobilenet_v2"))
-    expect_parity(way);
+void expect_parity_of_each_draw(const Way& way) {
+  SCOPED_TRACE(way.what);
+  const Distances found = distances(way, 2);
+  for (std::size_t i = 0; i < found.ours.size(); ++i)
+    EXPECT_LE(found.ours[i], 3 * found.theirs[i] + kFewRoundings);
 }
 
-TEST(FusedGraph, ResNetHasTheGradientOfLibTorchsHoweverItTrains) {
-  for (const char* name : {"resnet18", "resnet50"})
-    for (const Way& way : ways(name))
-      expect_parity(way);
+class FusedGraph : public testing::TestWithParam<const char*> {
+ protected:
+  const graph::Program program_ = small_network_of_layers(GetParam());
+};
+
+TEST_P(FusedGraph, HasTheGradientOfLibTorchsHoweverItTrains) {
+  for (const Way& way : ways(GetParam(), program_))
+    expect_parity_beside_kinks(way);
 }
+
+TEST_P(FusedGraph, WithoutKinksIsAsExactAsLibTorchsHoweverItTrains) {
+  for (const Way& way : ways(GetParam(), without_kinks(program_)))
+    expect_parity_of_each_draw(way);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Networks,
+    FusedGraph,
+    testing::Values("mobilenet_v2", "resnet18", "resnet50"));
 
 // Every group is normalised by itself: how a batch is cut between groups
 // changes no bit of the running statistics.
-TEST(FusedGraph, GroupedStatisticsAreTheSameForEverySplit) {
+TEST(FusedGroups, StatisticsAreTheSameForEverySplit) {
   const auto statistics = [](std::int64_t at_once) {
     ExecutorOptions options;
     options.fuse = true;
