@@ -31,9 +31,11 @@ struct Way {
 
 graph::Program without_kinks(graph::Program program) {
   for (graph::Node& node : program.graph.nodes)
-    if (node.op.starts_with("aten.relu")) {
+    if (node.op.starts_with("aten.relu") ||
+        node.op.starts_with("aten.hardtanh")) {
       const bool in_place = node.op.find("_.") != std::string::npos;
       node.op = in_place ? "aten.silu_.default" : "aten.silu.default";
+      node.inputs.resize(1); // without hardtanh's bounds
     }
   return program;
 }
