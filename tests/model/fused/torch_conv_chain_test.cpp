@@ -146,11 +146,11 @@ Activation usual_end(const BlockCase& c) {
                                                  : Activation::kRelu;
 }
 
-// How many times LibTorch's error.
-double times_allowed(const BlockCase& c) {
+// How far it may be from float64.
+Allowed allowed_for(const BlockCase& c) {
   for (const LayerCase& layer : c.layers)
     if (layer.kernel == 3 && !layer.depthwise) return kByWinograd;
-  return 2;
+  return {};
 }
 
 TEST_F(FusedBlock, IsAsExactAsLibTorch) {
@@ -164,7 +164,7 @@ TEST_F(FusedBlock, IsAsExactAsLibTorch) {
           [&] { return block_inputs(c); },
           [&](const OpTensors& in) { return block_by_torch(spec, in); },
           true,
-          times_allowed(c));
+          allowed_for(c));
     }
 }
 
@@ -179,7 +179,7 @@ TEST_F(FusedBlock, HasAnyActivation) {
           [&] { return block_inputs(c); },
           [&](const OpTensors& in) { return block_by_torch(spec, in); },
           false,
-          times_allowed(c));
+          allowed_for(c));
     }
 }
 

@@ -24,6 +24,7 @@
 #include "temper/model/zoo/zoo.h"
 #include "temper/weights/pth.h"
 #include "tests/graph/pt2/pt2_files.h"
+#include "tests/half_precision.h"
 #include "tests/paths.h"
 
 namespace temper::model {
@@ -149,6 +150,7 @@ void expect_runs(const std::vector<ScriptNet>& nets) {
 }
 
 TEST(TorchScript, RunsTheFixturesAsTheExecutorDoes) {
+  if (tests::bf16_is_kept_from_onednn()) GTEST_SKIP() << tests::kNoBf16;
   expect_runs(fixtures());
 }
 
@@ -165,6 +167,7 @@ TEST(TorchScript, RunsExportedNetworksAsTheExecutorDoes) {
 }
 
 TEST(TorchScript, SpellsOutWhatTheExecutorDoes) {
+  if (tests::bf16_is_kept_from_onednn()) GTEST_SKIP() << tests::kNoBf16;
   std::set<std::string> spelled;
   for (const std::string& name : operators_with_older_nodes())
     spelled.insert(name);
@@ -277,6 +280,7 @@ class PythonWeights : public testing::Test {
 };
 
 TEST_F(PythonWeights, TorchScriptOfEveryNetworkRunsInPython) {
+  if (tests::bf16_is_kept_from_onednn()) GTEST_SKIP() << tests::kNoBf16;
   for (const auto& nets : {fixtures(), zoo(), shared()})
     for (const auto& net : nets)
       add_file(net, "torchscript");
