@@ -54,7 +54,7 @@ void sort_tried(std::vector<Tried>& tried) {
   });
 }
 
-// Nobody won: the default for want of time, unless something is wrong with it.
+// The choice where nobody won: the default, unless something is wrong with it.
 const Setting& best_unmeasured(const Plan& plan, const Candidates& candidates) {
   for (const Tried& each : plan.tried)
     if (each.setting == candidates.standard() &&
